@@ -122,6 +122,7 @@ const SHARED_FURTHER: Readonly<Record<string, string>> = {
   'src/storage/periodic-task.ts': 'types of periodic work',
   'src/payments/payment-totals.ts': 'sums of payments, for the overview',
   'src/storage/pagination.ts': 'lets other requests run between large reads',
+  'src/storage/sort-order.ts': 'the orders of lists',
   'src/storage/table.ts': 'the type of its tables',
   'src/storage/wrapped-key-store.ts': 'the keyring page',
 };

@@ -1,4 +1,5 @@
-import { type Field, type JsonSchema, object, output } from '../../src/http/fields.ts';
+import { type Field, type JsonSchema, object, oneOf, optional, output } from '../../src/http/fields.ts';
+import { SORT_ORDERS } from '../../src/storage/sort-order.ts';
 import type { Capability } from '../people/roles.ts';
 
 /**
@@ -50,6 +51,9 @@ export const recordCount = orNull(
     is_more: output.bool('There are more than this number'),
   }),
 );
+
+/** Field of a list that an index can sort. */
+export const sortOrder = optional(oneOf(SORT_ORDERS, 'Order by the time of creation; absent: newest first'));
 
 /** The result of a change without data. */
 export const done = output.bool('Always true');

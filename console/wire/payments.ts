@@ -12,7 +12,7 @@ import {
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { FAILURE_CAUSES, STATUSES } from '../../src/payments/transitions.ts';
 import { resultOrApproval } from './approvals.ts';
-import { define, orNull, recordCount } from './definition.ts';
+import { define, orNull, recordCount, sortOrder } from './definition.ts';
 
 /** Payments. Amounts are decimal texts with the minor unit of the currency, such as 12.50. */
 
@@ -70,10 +70,11 @@ export const listPayments = define({
     in_doubt: optional(oneOf(['yes'] as const, 'Only payments in doubt')),
     from: text('ISO 8601, from then on'),
     to: text('ISO 8601, before'),
+    order: sortOrder,
     cursor: optional(anyString('Cursor of the previous page')),
   }),
   data: object({
-    payments: output.list(object(summary), 'Newest first'),
+    payments: output.list(object(summary), 'In the order that was asked for'),
     next: output.nullableText('Cursor of the next page; null at the end'),
     count: recordCount,
     searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),

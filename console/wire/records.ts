@@ -1,7 +1,7 @@
 import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { resultOrApproval } from './approvals.ts';
-import { define, done, orNull, recordCount } from './definition.ts';
+import { define, done, orNull, recordCount, sortOrder } from './definition.ts';
 
 /** Tokens and captures, with truncated card numbers. */
 
@@ -32,9 +32,11 @@ export const listTokens = define({
   body: object({
     by: optional(oneOf(TOKEN_SEARCHES, 'Kind of the search; absent: all tokens')),
     value: optional(plainText(LIMITS.tagCharacters, 'The token, the tag, four digits, or six to eight')),
+    /** Searches have an order of their own. */
+    order: sortOrder,
     cursor,
   }),
-  data: object({ tokens: output.list(token, 'Newest first'), next, count: recordCount }),
+  data: object({ tokens: output.list(token, 'In the order that was asked for'), next, count: recordCount }),
 });
 
 export const showToken = define({

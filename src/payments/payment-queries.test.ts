@@ -58,6 +58,9 @@ describe('the list of payments', { timeout: 120_000 }, () => {
     assert.equal(all.length, 4);
     assert.deepEqual([all[0], all[2], all[3]], [opened, two, one]);
     assert.deepEqual(all, all.toSorted().reverse());
+    assert.deepEqual(await ids({ order: 'oldest' }), all.toReversed());
+    assert.deepEqual(await ids({ order: 'oldest', from: between }), all.toReversed().slice(1));
+    assert.deepEqual(await ids({ order: 'oldest', to: between }), [one]);
     const expected: [PaymentFilter, (string | undefined)[]][] = [
       [{ statuses: ['Authorized', 'Collected'] }, [two, one]],
       [{ statuses: ['Declined'] }, [all[1]]],

@@ -16,6 +16,7 @@ import {
   toRecordCount,
 } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeOptionalTime, sanitizeTime } from '../storage/sanitize-columns.ts';
+import type { SortOrder } from '../storage/sort-order.ts';
 import type { Operation, Payment, PaymentType, Reconciliation } from './payment.ts';
 import type { PaymentColumns, PaymentRow } from './payment-record.ts';
 import {
@@ -60,10 +61,12 @@ export interface PaymentFilter {
   readonly referencePrefix?: string | undefined;
   readonly lastFour?: string | undefined;
   readonly isInDoubt?: true | undefined;
+  /** Absent: the newest first. */
+  readonly order?: SortOrder | undefined;
 }
 
 export interface PaymentPage extends Page<ListedPayment> {
-  /** All payments that started after this time were searched; undefined when there are none beyond the page. */
+  /** All payments before this time in the order were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
 
@@ -78,8 +81,12 @@ const OF_TENANT = 'account = ?account and environment = ?environment';
 /** Phrased so that the index of payments in doubt is used, which are few, and not that of all payments of the account. */
 const IN_DOUBT_OF_TENANT = 'in_doubt_since is not null and account + 0 = ?account and environment + 0 = ?environment';
 const BETWEEN = 'and id >= ? and id < ?';
-const LIST = `select ${PAYMENT_COLUMNS} from payments where ${OF_TENANT} ${BETWEEN} order by id desc limit ?`;
-const LIST_IN_DOUBT = `select ${PAYMENT_COLUMNS} from payments where ${IN_DOUBT_OF_TENANT} ${BETWEEN} order by id desc limit ?`;
+const listIn = (of: string): Readonly<Record<SortOrder, string>> => {
+  const rows = `select ${PAYMENT_COLUMNS} from payments where ${of} ${BETWEEN}`;
+  return { newest: `${rows} order by id desc limit ?`, oldest: `${rows} order by id limit ?` };
+};
+const LIST = listIn(OF_TENANT);
+const LIST_IN_DOUBT = listIn(IN_DOUBT_OF_TENANT);
 const LIST_ALL_IN_DOUBT = `select account, environment, ${PAYMENT_COLUMNS} from payments where in_doubt_since is not null
   order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
 const COUNT = `select count(*) as number from payments where ${OF_TENANT}`;
@@ -100,16 +107,15 @@ export class PaymentQueries {
   }
 
   /**
-   * Returns matching payments, the newest first. One that cannot be unsealed matches when the filter needs no sealed
+   * Returns matching payments, by default the newest first. One that cannot be unsealed matches when the filter needs no sealed
    * value. Throws `invalid_field`.
    */
   async list(tenant: Tenant, filter: PaymentFilter, cursor?: string): Promise<PaymentPage> {
     assertFilter(filter);
-    const [from, to] = idRange(filter);
-    const begin = cursor === undefined ? to : decodeCursor(cursor, '')[0];
+    const start = cursor === undefined ? undefined : decodeCursor(cursor, '')[0];
     const { items, last, isEnd } = await scanPage<Row, ListedPayment>({
       read: (after, limit) => {
-        const range = [from, after === undefined ? begin : text(after, 'id')] as const;
+        const range = rangeBehind(filter, after === undefined ? start : text(after, 'id'));
         return this.#rows(tenant, filter, range, limit);
       },
       accept: (row) => this.#matching(tenant, filter, row),
@@ -157,11 +163,12 @@ export class PaymentQueries {
   /** Returns rows with ids from `from` on and before `to`, the newest first. */
   #rows(
     { account, environment }: Tenant,
-    { isInDoubt }: PaymentFilter,
+    { isInDoubt, order = 'newest' }: PaymentFilter,
     [from, to]: readonly [from: string, to: string],
     limit: number,
   ): Promise<Row[]> {
-    return this.#database.read(isInDoubt === true ? LIST_IN_DOUBT : LIST, account, environment, from, to, limit);
+    const sql = (isInDoubt === true ? LIST_IN_DOUBT : LIST)[order];
+    return this.#database.read(sql, account, environment, from, to, limit);
   }
 }
 
@@ -214,6 +221,16 @@ const idRange = ({ from, to }: PaymentFilter): readonly [from: string, to: strin
 ];
 
 const AFTER_ALL_IDS = '~';
+
+/** Sorts before the letters of ids, so that a bound with it is directly behind an id. */
+const BEHIND_ID = '!';
+
+/** Range of the ids behind one of them in the order of the filter; all of its period without one. */
+function rangeBehind(filter: PaymentFilter, id: string | undefined): readonly [from: string, to: string] {
+  const [from, to] = idRange(filter);
+  if (id === undefined) return [from, to];
+  return filter.order === 'oldest' ? [`${id}${BEHIND_ID}`, to] : [from, id];
+}
 
 /** True when the columns in clear do not exclude the payment. */
 const mayMatch = (

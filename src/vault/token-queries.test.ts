@@ -263,6 +263,10 @@ describe('the list and the searches of tokens', { timeout: 120_000 }, () => {
     await listing.search(tenant, { by: 'last-four', text: '4242' });
     await listing.search(tenant, { by: 'tag', text: 'many' });
     assert.equal(plans.filter((plan) => /search>|tag=/.test(plan)).length, 2, plans.join('\n'));
+    plans.length = 0;
+    for (const order of ['newest', 'oldest'] as const) await listing.list(tenant, undefined, order);
+    assert.equal(plans.filter((plan) => /created_at[<>]/.test(plan)).length, 2, plans.join('\n'));
+    assert.ok(!plans.some((plan) => plan.includes('created_at') && /TEMP B-TREE/.test(plan)));
   });
 
   test('have neither excess nor missing blind indexes when merges and deletions race', async () => {

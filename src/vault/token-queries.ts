@@ -17,6 +17,7 @@ import {
   toRecordCount,
 } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeTime } from '../storage/sanitize-columns.ts';
+import type { SortOrder } from '../storage/sort-order.ts';
 import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
 import { isScheme, SCHEMES, type Scheme } from './scheme.ts';
 import { fromSlot, rangesOfBin, type SlotRange, toSlot } from './slot.ts';
@@ -30,7 +31,9 @@ const AFTER_POSITION =
   'created_at between 0 and ? and (created_at < ? or slot < ?) order by created_at desc, slot desc limit ?';
 
 const NEWEST = `select ${COLUMNS} from tokens where ${LIVE} and ${AFTER_POSITION}`;
-/** The times that `NEWEST` cannot reach, which this service never writes. */
+const OLDEST = `select ${COLUMNS} from tokens where ${LIVE} and created_at between ? and ${Number.MAX_SAFE_INTEGER}
+  and (created_at > ? or slot > ?) order by created_at, slot limit ?`;
+/** The times that `NEWEST` and `OLDEST` cannot reach, which this service never writes. */
 const UNTIMED = `select ${COLUMNS} from tokens
   where ${LIVE} and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and slot > ? order by slot limit ?`;
 const BETWEEN = `select ${COLUMNS} from tokens where ${LIVE} and slot > ? and slot < ? order by slot limit ?`;
@@ -105,18 +108,19 @@ export class TokenQueries {
   }
 
   /**
-   * Returns the newest first, and last those with a time that no token has: they were altered in the database. Throws
-   * `invalid_field` for an invalid cursor.
+   * Returns the newest or oldest first, and last those with a time that no token has: they were altered in the database.
+   * Throws `invalid_field` for an invalid cursor.
    */
-  list(tenant: Tenant, cursor?: string): Promise<Page<TokenView>> {
-    const newest = this.#newestFirst(tenant, NEWEST);
+  list(tenant: Tenant, cursor?: string, order: SortOrder = 'newest'): Promise<Page<TokenView>> {
+    const timed = this.#byTime(tenant, order === 'oldest' ? OLDEST : NEWEST);
     const read: SearchOrder['read'] = async (after, limit) => {
       if (after.createdAt === NO_TIME) return this.#read(tenant, UNTIMED, after.slot, limit);
-      const rows = await newest.read(after, limit);
+      const rows = await timed.read(after, limit);
       if (rows.length === limit) return rows;
       return [...rows, ...(await this.#read(tenant, UNTIMED, NO_SLOT, limit - rows.length))];
     };
-    return this.#page(tenant, { ...newest, read }, cursor);
+    const start = order === 'oldest' ? BEFORE_OLDEST : timed.start;
+    return this.#page(tenant, { read, start }, cursor);
   }
 
   /**
@@ -176,11 +180,12 @@ export class TokenQueries {
     if (by === 'bin')
       return this.#binOrder(tenant, rangesOfBin(text), longBin === undefined ? blindIndex.binTest(text) : undefined);
     return by === 'tag'
-      ? this.#newestFirst(tenant, BY_TAG, blindIndex.tag(text))
-      : this.#newestFirst(tenant, LAST_FOUR, ...blindIndex.lastFourBounds(text));
+      ? this.#byTime(tenant, BY_TAG, blindIndex.tag(text))
+      : this.#byTime(tenant, LAST_FOUR, ...blindIndex.lastFourBounds(text));
   }
 
-  #newestFirst(tenant: Tenant, sql: string, ...values: readonly Value[]): SearchOrder {
+  /** Starts at the newest. */
+  #byTime(tenant: Tenant, sql: string, ...values: readonly Value[]): SearchOrder {
     return {
       start: FIRST_POSITION,
       read: ({ createdAt, slot }, limit) => this.#read(tenant, sql, ...values, createdAt, createdAt, slot, limit),
@@ -189,7 +194,7 @@ export class TokenQueries {
 
   /** The slots of the BIN, then with `hasBin` the whole list for schemes that keep nothing of the card. */
   #binOrder(tenant: Tenant, ranges: readonly SlotRange[], hasBin: BinTest | undefined): SearchOrder {
-    const list = this.#newestFirst(tenant, NEWEST);
+    const list = this.#byTime(tenant, NEWEST);
     const readBySlot = async ({ slot }: Position, limit: number): Promise<Row[]> => {
       const rows: Row[] = [];
       for (const [from, to] of ranges) {
@@ -239,6 +244,8 @@ const NO_SLOT = new Uint8Array(0);
 /** Marks rows that were read in the order of slots. */
 const BY_SLOT_COLUMN = 'by_slot';
 
+/** Before the oldest token. */
+const BEFORE_OLDEST: Position = { createdAt: 0, slot: NO_SLOT };
 /** Before the newest token. */
 const FIRST_POSITION: Position = { createdAt: Number.MAX_SAFE_INTEGER, slot: NO_SLOT };
 

@@ -95,6 +95,18 @@ describe('a list that stays open', { skip: whyNoChromium() }, () => {
     assert.equal(sent.reads, before + 1);
   });
 
+  it('is sorted by the oldest first, which the address keeps', async () => {
+    const newest = (await firstRow().textContent()) ?? '';
+    const header = page.getByRole('columnheader', { name: 'Created' });
+    assert.equal(await header.getAttribute('aria-sort'), 'descending');
+    await header.getByRole('button').click();
+    await page.waitForURL(/\?order=oldest$/);
+    await page.locator('th[aria-sort="ascending"]').waitFor();
+    await firstRow().filter({ hasText: 'LIVE-1' }).waitFor();
+    await page.goBack();
+    await untilPasses(async () => assert.equal(await firstRow().textContent(), newest));
+  });
+
   it('is polled only while the page is visible and has input', async () => {
     const hide = (isHidden: boolean) =>
       page.evaluate(

@@ -114,6 +114,14 @@ describe('tokens in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(all.map((each) => each.token).sort(), [...created].sort());
     const times = all.map((each) => each.created_at);
     assert.deepEqual(times, [...times].sort().reverse());
+    const body = { order: 'oldest' };
+    const oldest = successData(await other.call(listTokens, { body }));
+    const rest = successData(await other.call(listTokens, { body: { ...body, cursor: oldest.next } }));
+    assert.equal(rest.next, null);
+    assert.deepEqual(
+      [...oldest.tokens, ...rest.tokens].map((each) => each.token),
+      all.map((each) => each.token).reverse(),
+    );
   });
 
   test('a record that was altered in the database is shown as altered, without its content', async () => {

@@ -99,6 +99,7 @@ function parseFilter(body: Search): PaymentFilter {
     isInDoubt: body.in_doubt === 'yes' ? true : undefined,
     from: parseTimeInput(body.from, 'from'),
     to: parseTimeInput(body.to, 'to'),
+    order: body.order,
   };
 }
 

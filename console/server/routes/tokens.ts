@@ -80,7 +80,9 @@ function readPage(
 ): Promise<Page<TokenView>> {
   const search = parseSearch(filter);
   return translateErrors(FIELD_NAMES, () =>
-    search === undefined ? tokenQueries.list(tenant, cursor) : tokenQueries.search(tenant, search, cursor),
+    search === undefined
+      ? tokenQueries.list(tenant, cursor, filter.order)
+      : tokenQueries.search(tenant, search, cursor),
   );
 }
 

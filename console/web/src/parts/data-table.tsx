@@ -1,8 +1,9 @@
-import { Box, Button, Center, Skeleton, Table, VisuallyHidden } from '@mantine/core';
-import { ChevronRight } from 'lucide-react';
+import { Box, Button, Center, Skeleton, Table, UnstyledButton, VisuallyHidden } from '@mantine/core';
+import { ArrowDown, ArrowUp, ChevronRight } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
+import type { SortOrder } from '../../../../src/storage/sort-order.ts';
 import type { CallError } from '../api/call.ts';
 import type { LiveList } from '../api/pages.ts';
 import classes from './data-table.module.css';
@@ -26,6 +27,13 @@ export interface Column<Row> {
   readonly isHeaderHidden?: boolean;
 }
 
+interface ListSort {
+  /** Name of the column. */
+  readonly column: string;
+  readonly order: SortOrder;
+  readonly toggle: () => void;
+}
+
 interface DataTableProps<Row> {
   /** Description of the table for screen readers. */
   readonly caption: string;
@@ -45,6 +53,8 @@ interface DataTableProps<Row> {
   /** Present when more rows can be loaded. */
   readonly next?: { readonly onClick: () => void; readonly isLoading?: boolean; readonly label?: string } | undefined;
   readonly skeletonRows?: number;
+  /** Present when the service can sort the list by the time in one of its columns. */
+  readonly sort?: ListSort;
   /** Present for a list that is polled: rows that would move others wait. */
   readonly live?: LiveList;
 }
@@ -99,18 +109,45 @@ const cellAttributes = <Row,>({ isNumber, visibleFrom, header, isHeaderHidden }:
   ...(typeof header === 'string' && { 'data-label': header }),
 });
 
-const Head = <Row,>({ columns, to }: DataTableProps<Row>) => (
+const Head = <Row,>({ columns, to, sort }: DataTableProps<Row>) => (
   <Table.Thead>
     <Table.Tr>
       {columns.map((column) => (
-        <Table.Th key={column.name} {...cellAttributes(column)} w={column.width} scope="col">
-          {column.isHeaderHidden ? <VisuallyHidden>{column.header}</VisuallyHidden> : column.header}
+        <Table.Th
+          key={column.name}
+          {...cellAttributes(column)}
+          w={column.width}
+          scope="col"
+          {...(column.name === sort?.column && {
+            'data-sortable': true,
+            'aria-sort': sort.order === 'oldest' ? 'ascending' : 'descending',
+          })}
+        >
+          {column.name === sort?.column ? (
+            <SortButton {...sort}>{column.header}</SortButton>
+          ) : column.isHeaderHidden ? (
+            <VisuallyHidden>{column.header}</VisuallyHidden>
+          ) : (
+            column.header
+          )}
         </Table.Th>
       ))}
       {to !== undefined && <Table.Td aria-hidden className={classes['onward'] ?? ''} />}
     </Table.Tr>
   </Table.Thead>
 );
+
+/** Header of the column by which the list is sorted; reverses the order. */
+function SortButton({ order, toggle, children }: ListSort & { readonly children: ReactNode }) {
+  const { t } = useTranslation('parts');
+  const Arrow = order === 'oldest' ? ArrowUp : ArrowDown;
+  return (
+    <UnstyledButton className={classes['sort'] ?? ''} onClick={toggle} title={t(`sortedBy.${order}`)}>
+      {children}
+      <Arrow size={14} aria-hidden />
+    </UnstyledButton>
+  );
+}
 
 function Row<Row>({ row, columns, to, renderDetail }: DataTableProps<Row> & { readonly row: Row }) {
   const detail = renderDetail?.(row);

@@ -1,6 +1,7 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { useLocation, useSearchParams } from 'react-router';
+import { ORDER_PARAMETER } from './sort-order.ts';
 
 /**
  * Filters of a list. The address holds codes and days, so that it can be shared and browser history works. Free text
@@ -23,7 +24,10 @@ export function useFilters<Word extends string, Text extends string>(words: read
     const pickNonEmpty = (names: readonly (Word | Text)[]) =>
       Object.fromEntries(names.map((name) => [name, filters[name]]).filter(([, value]) => value !== ''));
     storeTextFilters(client, key, pickNonEmpty(texts));
-    setSearch(pickNonEmpty(words) as Record<string, string>);
+    setSearch((before) => {
+      const order = before.get(ORDER_PARAMETER);
+      return { ...pickNonEmpty(words), ...(order !== null && { [ORDER_PARAMETER]: order }) } as Record<string, string>;
+    });
     redraw((count) => count + 1);
     return true;
   };

@@ -4,8 +4,8 @@ import { startOfDay } from '../../../../wire/start-of-day.ts';
 import { omitEmpty, useFilters } from '../../parts/url-filters.ts';
 
 /** Filters of audit records. Dates are days, not times. */
-const CODE_FILTERS = ['action', 'environment', 'from', 'to', 'account'] as const;
-const TEXT_FILTERS = ['actor', 'target', 'outcome'] as const;
+const CODE_FILTERS = ['action', 'outcome', 'environment', 'from', 'to', 'account'] as const;
+const TEXT_FILTERS = ['actor', 'target'] as const;
 export type AuditFilters = Readonly<Record<(typeof CODE_FILTERS)[number] | (typeof TEXT_FILTERS)[number], string>>;
 type AuditQuery = ValueOf<NonNullable<typeof listServiceAudit.body>>;
 

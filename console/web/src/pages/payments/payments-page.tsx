@@ -14,6 +14,7 @@ import { NoMatches, NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { SearchDepth } from '../../parts/search-depth.tsx';
+import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
@@ -35,7 +36,8 @@ export function PaymentsPage() {
   const { account, environment } = params;
   const may = useCan();
   const filters = usePaymentFilters();
-  const body = toPaymentQuery(filters.values, useTimeZone());
+  const { order, toggle } = useSortOrder();
+  const body = { ...toPaymentQuery(filters.values, useTimeZone()), ...toOrderField(order) };
   const { pages, rows, live, error, retry, next, refresh } = useReadPages(
     listPayments,
     { params: { ...params }, body },
@@ -59,15 +61,16 @@ export function PaymentsPage() {
         columns={mayOperate ? [selectionColumn, ...columns] : columns}
         rows={rows}
         live={live}
+        sort={{ column: 'created', order, toggle }}
         rowKey={rowKey}
         to={({ id }) => `/a/${account}/${environment}/payments/${encodeURIComponent(id)}`}
         error={error}
         onRetry={retry}
         empty={<NoPayments isFiltered={filters.isFiltered} onClear={filters.clear} />}
-        next={next && { ...next, label: filters.isFiltered ? t('searchEarlier') : t('older') }}
+        next={next && { ...next, label: filters.isFiltered ? t(`search.${order}`) : t(`next.${order}`) }}
       />
       <ListCount shown={rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />
-      {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
+      {filters.isFiltered && <SearchDepth order={order} to={pages?.at(-1)?.searched_back_to ?? null} />}
       {mayOperate && <BatchBar selection={selection} />}
     </>
   );

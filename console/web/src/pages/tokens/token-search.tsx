@@ -23,7 +23,13 @@ function useKind(search: Search | undefined): [SearchKind, (by: SearchKind) => v
   const [by, setBy] = useState<SearchKind>(named ?? search?.by ?? 'token');
   const choose = (chosen: SearchKind): void => {
     setBy(chosen);
-    setAddress({ by: chosen }, { replace: true });
+    setAddress(
+      (before) => {
+        before.set('by', chosen);
+        return before;
+      },
+      { replace: true },
+    );
   };
   return [by, choose];
 }

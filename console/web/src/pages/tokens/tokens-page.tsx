@@ -13,6 +13,7 @@ import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { SavedViews } from '../../parts/saved-views.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
+import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
@@ -66,10 +67,11 @@ export function TokensPage() {
   const { account, environment } = useTenant();
   const columns = useColumns();
   const [search, setSearch] = useSearch();
+  const { order, toggle } = useSortOrder();
   const textOf = useErrorText();
   const { pages, rows, live, error, retry, next, refresh } = useReadPages(
     listTokens,
-    { params: { account, environment }, body: { ...search } },
+    { params: { account, environment }, body: { ...search, ...(search === undefined && toOrderField(order)) } },
     { rows: 'tokens', key: rowKey },
   );
   const isInvalidSearch = error?.field === 'value' || error?.field === 'by';
@@ -97,6 +99,7 @@ export function TokensPage() {
           columns={columns}
           rows={rows}
           live={live}
+          {...(search === undefined && { sort: { column: 'at', order, toggle } })}
           rowKey={rowKey}
           to={({ token }) => encodeURIComponent(token)}
           error={error}

@@ -35,6 +35,10 @@ export const parts = {
   productionWarning: 'This changes your live environment.',
   retry: 'Try again',
   sandbox: 'Sandbox',
+  sortedBy: {
+    newest: 'Newest first. Press for the oldest first.',
+    oldest: 'Oldest first. Press for the newest first.',
+  },
   secretOnce: 'Copy this now and store it in a safe place. It is not shown again.',
   storedIt: 'I have stored it',
   timesIn: 'Times in {{zone}}.',

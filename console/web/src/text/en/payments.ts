@@ -3,8 +3,8 @@ export const payments = {
   sendTest: 'Send a test payment',
   title: 'Payments',
   description: {
-    sandbox: 'Payments created with sandbox keys, newest first.',
-    production: 'Payments created with production keys, newest first.',
+    sandbox: 'Payments created with sandbox keys.',
+    production: 'Payments created with production keys.',
   },
   caption: 'Payments',
   columns: {
@@ -89,9 +89,9 @@ export const payments = {
     filteredTitle: 'No payments match',
     filteredText: 'Check the spelling, widen the dates, or clear the filters.',
   },
-  searchedBack: 'Searched back to',
-  older: 'Older payments',
-  searchEarlier: 'Search earlier',
+  searched: { newest: 'Searched back to', oldest: 'Searched up to' },
+  next: { newest: 'Older payments', oldest: 'Newer payments' },
+  search: { newest: 'Search earlier', oldest: 'Search later' },
   back: 'All payments',
   close: 'Close',
   alteredTitle: 'Record altered',

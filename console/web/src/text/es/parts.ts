@@ -37,6 +37,10 @@ export const parts: typeof english = {
   productionWarning: 'Este cambio afecta a su entorno real.',
   retry: 'Reintentar',
   sandbox: 'Pruebas',
+  sortedBy: {
+    newest: 'Los más recientes primero. Pulse para ver primero los más antiguos.',
+    oldest: 'Los más antiguos primero. Pulse para ver primero los más recientes.',
+  },
   secretOnce: 'Cópielo ahora y guárdelo en un lugar seguro. No se volverá a mostrar.',
   storedIt: 'Ya lo guardé',
   timesIn: 'Horas de {{zone}}.',

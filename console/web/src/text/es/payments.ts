@@ -4,8 +4,8 @@ export const payments: typeof english = {
   sendTest: 'Enviar un pago de prueba',
   title: 'Pagos',
   description: {
-    sandbox: 'Pagos creados con claves de pruebas, los más recientes primero.',
-    production: 'Pagos creados con claves de producción, los más recientes primero.',
+    sandbox: 'Pagos creados con claves de pruebas.',
+    production: 'Pagos creados con claves de producción.',
   },
   caption: 'Pagos',
   columns: {
@@ -90,9 +90,9 @@ export const payments: typeof english = {
     filteredTitle: 'No hay pagos que coincidan',
     filteredText: 'Revise lo escrito, amplíe las fechas o quite los filtros.',
   },
-  searchedBack: 'Buscado hasta',
-  older: 'Pagos anteriores',
-  searchEarlier: 'Buscar antes',
+  searched: { newest: 'Buscado hasta', oldest: 'Buscado desde el inicio hasta' },
+  next: { newest: 'Pagos anteriores', oldest: 'Pagos posteriores' },
+  search: { newest: 'Buscar antes', oldest: 'Buscar después' },
   back: 'Todos los pagos',
   close: 'Cerrar',
   alteredTitle: 'Datos alterados',
