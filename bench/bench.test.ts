@@ -22,6 +22,7 @@ test('the benchmark reports figures for every request', async () => {
     only,
     databases,
     warmRequests: 0,
+    warmSeconds: 0,
     openSeconds: 0.05,
     settleSeconds: 0,
     records: 100,

@@ -33,8 +33,9 @@ export interface MatrixSettings {
   /** Parts of names of requests to measure; none is all. */
   readonly only: readonly string[];
   readonly databases: readonly DatabaseName[];
-  /** Requests of each kind before the first round, as far as they take no longer than three seconds: code has to be compiled. */
+  /** Requests of each kind before the first round, for at most `warmSeconds`: code has to be compiled. */
   readonly warmRequests: number;
+  readonly warmSeconds: number;
   /** Seconds at 70 % load for each request; 0 is none. */
   readonly openSeconds: number;
   /** Seconds between the start and the first request. */

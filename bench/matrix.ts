@@ -18,7 +18,6 @@ const OPEN_SHARE = 0.7;
 /** Records that are made before a round that uses them up, beside the number of the round before. */
 const RESERVE = 1.4;
 const FIRST_PER_SECOND = 1500;
-const WARM_SECONDS = 3;
 interface Node {
   readonly database: DatabaseName;
   readonly target: Target;
@@ -46,7 +45,7 @@ export function selected(settings: MatrixSettings): { requests: readonly Request
 
 /** Returns how long a measurement takes, roughly, in seconds. */
 export function estimateSeconds(settings: MatrixSettings): number {
-  const { rounds, seconds, connections, databases, openSeconds } = settings;
+  const { rounds, seconds, connections, databases, openSeconds, warmRequests, warmSeconds } = settings;
   const { requests, isEchoed } = selected(settings);
   const sides = databases.length;
   const inRounds = (rounds + 1) * seconds * connections.length;
@@ -54,7 +53,7 @@ export function estimateSeconds(settings: MatrixSettings): number {
   const weights = requests.map(({ uses }) => 1 + sides * (uses === undefined ? 1 : 2));
   const open = connections.includes(USUAL_CONNECTIONS) ? openSeconds * sides * requests.length : 0;
   const echo = isEchoed ? inRounds * 2 : 0;
-  const warm = settings.warmRequests > 0 ? (WARM_SECONDS / 2) * sides * requests.length : 0;
+  const warm = warmRequests > 0 ? (warmSeconds / 2) * sides * requests.length : 0;
   return 30 + weights.reduce((sum, weight) => sum + weight, 0) * inRounds + echo + open + warm;
 }
 
@@ -171,10 +170,10 @@ class MatrixRun {
 
   /** Sends requests until their code is compiled: the first thousand cost half as much again as those of a node in use. */
   async #warm(side: Side, request: Request, connections: number): Promise<void> {
-    const { seconds } = this.#settings;
+    const { seconds, warmRequests, warmSeconds } = this.#settings;
     const name = `${side.target.name} ${request.name}`;
-    const missing = this.#warmed.has(name) ? 0 : this.#settings.warmRequests;
-    for (let sent = 0, took = 0; took === 0 || (took < WARM_SECONDS && sent < missing); took += seconds) {
+    const missing = this.#warmed.has(name) ? 0 : warmRequests;
+    for (let sent = 0, took = 0; took === 0 || (took < warmSeconds && sent < missing); took += seconds) {
       sent += (await this.#round(side, request, connections, seconds)).perSecond * seconds;
     }
     this.#warmed.add(name);

@@ -52,7 +52,8 @@ describe('payments that users check and resolve manually, beside recovery, agree
   for (const processor of PROCESSORS)
     test(`the ${processor}`, async () => {
       let checks = 0;
-      for (const seed of inScope({ usual: [5, 12], long: [2, 5, 12, SEEDS.at(-1) ?? 0] }))
+      // The store is what differs over PostgreSQL: one seed shows it there.
+      for (const seed of inScope({ usual: isPostgres ? [5] : [5, 12], long: [2, 5, 12, SEEDS.at(-1) ?? 0] }))
         checks += (await run({ seed, processor, requests: REQUESTS, hasUsers: true })).checks;
       assert.ok(checks > 0, `${checks} checks prove nothing`);
     });
