@@ -6,6 +6,7 @@ import type { Core, RunningService } from './cli/context.ts';
 import type { Config } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
+import type { AskSecret } from './crypto/custody/secret-source.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { ENDPOINTS } from './http/endpoints.ts';
 import { assertUnused, Listeners } from './http/listeners.ts';
@@ -26,6 +27,7 @@ import {
 import { type Clock, HOUR } from './kernel/clock.ts';
 import type { Environment } from './kernel/environment.ts';
 import { createApiServers, createConnectionLimit, createNode, formatApiUrl, type Node } from './node.ts';
+import { type UnsealedNode, unsealNode } from './sealed.ts';
 import { Lease } from './storage/lease.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
 import { VERSION } from './version.ts';
@@ -42,6 +44,8 @@ interface ServiceParts {
   readonly openConsole?: ((vault: Core) => Promise<OpenedConsole>) | undefined;
   /** Replaces the endpoints of the product, in the main thread only. */
   readonly endpoints?: readonly Endpoint[];
+  /** Asks the operator for the passphrase of the root key. */
+  readonly ask?: AskSecret | undefined;
   /** Starts a request thread; a test keeps the threads in order to end them. */
   readonly newThread?: WorkersOptions['newThread'];
 }
@@ -59,14 +63,33 @@ export async function startService(
 ): Promise<StartedService> {
   const onRetry = (error: unknown): void => log.error('database unavailable, retrying', describeError(error));
   const own = shareConnections(config);
-  const core = await waitForDatabase(() => openCore(own, clocks), { clock: clocks.monotonic, onRetry });
+  const unsealed = own.rootKey.kind === 'custodians' ? await unseal(own, clocks, log, parts) : undefined;
   try {
-    return await runService(core, clocks, own, log, parts);
+    const open = () => openCore(own, clocks, { roots: unsealed?.roots, ask: parts.ask });
+    const core = await waitForDatabase(open, { clock: clocks.monotonic, onRetry });
+    try {
+      await unsealed?.record(core);
+      const running = await runService(core, clocks, own, log, parts);
+      return { ...running, stop: () => running.stop().finally(() => unsealed?.close()) };
+    } catch (error) {
+      // An open server would keep the process running.
+      await core.close();
+      throw error;
+    }
   } catch (error) {
-    // An open server would keep the process running.
-    await core.close();
+    await unsealed?.close();
     throw error;
   }
+}
+
+/** Waits for the shares of the custodians of the root key. */
+async function unseal(
+  config: Config,
+  clocks: Clocks,
+  log: Log,
+  { endpoints = ENDPOINTS }: ServiceParts,
+): Promise<UnsealedNode> {
+  return unsealNode({ config, clocks, log, endpoints, tls: await loadTlsOptions(config, clocks.clock) });
 }
 
 /** Divides the connections to PostgreSQL among the main thread and the request threads. */
@@ -129,6 +152,7 @@ async function runService(
     throw error;
   }
   await background.start();
+  if (await core.rootKeyExposure.isExposed()) log.warn('root key in clear in the data directory');
   log.info('started', {});
   const caFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
   const { addresses } = listeners;
@@ -285,6 +309,7 @@ const buildServiceInfo = (
     sendsMails: config.smtp !== undefined,
     isShared: opened.isShared,
     coreDumps,
+    isRootKeyExposed: () => core.rootKeyExposure.isExposed(),
     apiRoutes: [...new Set(endpoints.map(({ path }) => path))].sort(),
     apiUrl: (environment) => formatApiUrl(config, ports()[environment]),
     caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),

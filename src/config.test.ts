@@ -19,8 +19,18 @@ const DEFAULTS: Config = {
   dataDirectory: resolve('data'),
   database: { kind: 'sqlite', file: resolve('data/cardvault.db') },
   isEmbedded: true,
-  rootKeyFile: resolve('data/root.key'),
-  rootKeyGroup: undefined,
+  rootKey: {
+    kind: 'file',
+    file: resolve('data/root.key'),
+    group: undefined,
+    secretFile: undefined,
+    credentialsFolder: undefined,
+    token: undefined,
+    kms: undefined,
+    librariesFolder: undefined,
+    socket: resolve('data/run/unseal.sock'),
+  },
+  unsealPeers: undefined,
   ports: { production: 8443, sandbox: 8444, console: 8445 },
   consoleUrl: undefined,
   operatorName: undefined,
@@ -98,8 +108,13 @@ describe('settings', () => {
       dataDirectory: '/var/lib/cardvault',
       database: { kind: 'sqlite', file: '/var/lib/cardvault/vault.db' },
       isEmbedded: false,
-      rootKeyFile: '/etc/cardvault/root.key',
-      rootKeyGroup: 'vault-operators',
+      rootKey: {
+        ...DEFAULTS.rootKey,
+        file: '/etc/cardvault/root.key',
+        group: 'vault-operators',
+        socket: '/var/lib/cardvault/run/unseal.sock',
+      },
+      unsealPeers: undefined,
       ports: { production: 443, sandbox: 444, console: 65_535 },
       consoleUrl: 'https://console.example.com',
       operatorName: 'Ana López',
@@ -130,8 +145,8 @@ describe('settings', () => {
   });
 
   it('put files into the data directory, unless the path is absolute', () => {
-    const { database, rootKeyFile } = parseConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
-    assert.deepEqual([database, rootKeyFile], [{ kind: 'sqlite', file: '/a/cardvault.db' }, '/a/k/root']);
+    const { database, rootKey } = parseConfig({ CARDVAULT_DATA_DIR: '/a', CARDVAULT_ROOT_KEY_FILE: 'k/root' });
+    assert.deepEqual([database, rootKey.file], [{ kind: 'sqlite', file: '/a/cardvault.db' }, '/a/k/root']);
     const elsewhere = parseConfig({ CARDVAULT_DATABASE_URL: 'sqlite:/b/c.db' }).database;
     assert.deepEqual(elsewhere, { kind: 'sqlite', file: '/b/c.db' });
   });
@@ -329,5 +344,79 @@ describe('the SMTP server', () => {
     }
     assert.deepEqual(problems(FROM), ['CARDVAULT_SMTP_URL and CARDVAULT_SMTP_FROM: set both or neither']);
     assert.match(problems({ CARDVAULT_SMTP_URL: 'smtp://h', CARDVAULT_SMTP_FROM: 'x' })[0] ?? '', /an email address/);
+  });
+});
+
+describe('custody of the root key', () => {
+  const custody = (text: string, more = {}) =>
+    parseConfig({ CARDVAULT_DATA_DIR: '/d', CARDVAULT_ROOT_KEY: text, ...more }).rootKey;
+
+  it('is chosen by its kind, with the file in the data directory', () => {
+    for (const [text, kind, file] of [
+      ['file', 'file', '/d/root.key'],
+      ['file:/etc/root', 'file', '/etc/root'],
+      ['passphrase', 'passphrase', '/d/root.sealed'],
+      ['passphrase:other', 'passphrase', '/d/other'],
+      ['custodians:/etc/root', 'custodians', '/etc/root'],
+    ] as const) {
+      const { kind: read, file: path } = custody(text);
+      assert.deepEqual([read, path], [kind, file], text);
+    }
+    assert.equal(custody('passphrase', { CARDVAULT_ROOT_KEY_FILE: 'k' }).file, '/d/k');
+  });
+
+  it('names the key of a token or of AWS KMS', () => {
+    const pkcs11 = custody('pkcs11:/usr/lib/softhsm.so?token=card%20vault&object=root', {
+      CREDENTIALS_DIRECTORY: '/run/credentials',
+      CARDVAULT_ROOT_KEY_PASSPHRASE_FILE: '/etc/pin',
+    });
+    assert.deepEqual(pkcs11.token, { module: '/usr/lib/softhsm.so', token: 'card vault', object: 'root' });
+    assert.deepEqual([pkcs11.credentialsFolder, pkcs11.secretFile], ['/run/credentials', '/etc/pin']);
+    const arn = 'arn:aws:kms:sa-east-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab';
+    const kms = custody(`awskms:${arn}`, { CARDVAULT_AWS_KMS_ENDPOINT: 'https://kms.example' });
+    assert.deepEqual(kms.kms, { arn, region: 'sa-east-1', endpoint: 'https://kms.example' });
+  });
+
+  it('is not accepted in another form, and the text is not repeated', () => {
+    for (const text of [
+      'vault',
+      'pkcs11',
+      'pkcs11:lib.so?token=a&object=b',
+      'pkcs11:/lib.so?token=a',
+      'pkcs11:/lib.so?token=a&object=b&pin-value=1234',
+      'awskms:alias/a',
+      'awskms:arn:aws:s3:::bucket',
+    ]) {
+      const [problem = '', ...others] = problems({ CARDVAULT_ROOT_KEY: text });
+      assert.match(problem, /^CARDVAULT_ROOT_KEY: expected file/, text);
+      assert.deepEqual(others, []);
+      assert.ok(!problem.includes('1234'));
+    }
+    assert.deepEqual(problems({ CARDVAULT_ROOT_KEY: 'file:/a', CARDVAULT_ROOT_KEY_FILE: '/b' }), [
+      'CARDVAULT_ROOT_KEY and CARDVAULT_ROOT_KEY_FILE: give the path in one of them',
+    ]);
+    assert.equal(problems({ CARDVAULT_AWS_KMS_ENDPOINT: 'http://kms.example' }).length, 1);
+  });
+
+  it('may have peers that unseal each other, with custodians only', () => {
+    const digits = 'ab'.repeat(32);
+    const peers = {
+      CARDVAULT_UNSEAL_PORT: '8446',
+      CARDVAULT_UNSEAL_CERT: '/c',
+      CARDVAULT_UNSEAL_KEY: '/k',
+      CARDVAULT_UNSEAL_PEERS: `other.example:8446#${digits.toUpperCase().replace(/..(?=.)/g, '$&:')}, [::1]:1#${digits}`,
+    };
+    const { unsealPeers } = parseConfig({ CARDVAULT_ROOT_KEY: 'custodians', ...peers });
+    assert.deepEqual(unsealPeers, {
+      port: 8446,
+      identity: { certificate: '/c', key: '/k' },
+      peers: [
+        { host: 'other.example', port: 8446, fingerprint: digits },
+        { host: '::1', port: 1, fingerprint: digits },
+      ],
+    });
+    assert.match(problems(peers)[0] ?? '', /^CARDVAULT_UNSEAL_…/);
+    assert.match(problems({ CARDVAULT_ROOT_KEY: 'custodians', CARDVAULT_UNSEAL_PORT: '1' })[0] ?? '', /UNSEAL_…/);
+    assert.equal(problems({ CARDVAULT_UNSEAL_PEERS: 'a:1#12' }).length, 2);
   });
 });

@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseCidr } from './accounts/allow-list.ts';
+import type { CustodyOptions } from './crypto/custody/choose.ts';
+import { DEFAULT_FILES, DEFAULT_SOCKET, type ParsedCustody, parseCustody } from './crypto/custody/parse-custody.ts';
 import type { Host } from './http/listeners.ts';
 import type { LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
@@ -18,9 +20,10 @@ export interface Config {
   readonly database: DatabaseOptions;
   /** True when the database is the one in the data directory. */
   readonly isEmbedded: boolean;
-  readonly rootKeyFile: string;
-  /** Name or number of the group whose members may read the root key; undefined: only its owner. */
-  readonly rootKeyGroup: string | undefined;
+  /** Custody of the root key. */
+  readonly rootKey: CustodyOptions;
+  /** Nodes that unseal each other; undefined: none. */
+  readonly unsealPeers: UnsealPeersSettings | undefined;
   readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
   /** Address of the console for users, such as `https://console.example.com`, when the operator configured it. */
   readonly consoleUrl: string | undefined;
@@ -45,6 +48,22 @@ export interface Config {
   readonly workers: number;
   /** Rows of the request log; 0: no log. */
   readonly requestLogRows: number;
+}
+
+/** Mutual TLS between nodes that unseal each other; see `src/unseal-peers.ts`. */
+export interface UnsealPeersSettings {
+  /** The port on which this node gives the root key to its peers. */
+  readonly port: number;
+  readonly identity: TlsFiles;
+  readonly peers: readonly UnsealPeer[];
+}
+
+/** Another node. */
+export interface UnsealPeer {
+  readonly host: string;
+  readonly port: number;
+  /** SHA-256 of its certificate, 64 hexadecimal digits in lower case. */
+  readonly fingerprint: string;
 }
 
 /** An SMTP server; see `console/alerts/smtp.ts`. */
@@ -161,6 +180,26 @@ function parseWorkers(text: string): number {
   return canSharePorts ? Math.min(Math.max(1, availableParallelism() - 1), LIMITS.requestWorkers) : 1;
 }
 
+const CUSTODY_FORM =
+  'file[:PATH], passphrase[:PATH], custodians[:PATH], pkcs11:MODULE?token=LABEL&object=LABEL or awskms:KEY-ARN';
+const PEER_FORM = 'HOST:PORT#SHA256 with 64 hexadecimal digits';
+
+/** Returns the address of a service; plain HTTP is for this machine alone. */
+function parseEndpoint(text: string): string {
+  const url = URL.parse(text);
+  const isGood = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  return isGood ? text : expected('https://HOST or https://HOST:PORT');
+}
+
+/** Fingerprints may have colons, as `openssl x509 -fingerprint -sha256` prints them. */
+function parseUnsealPeer(text: string): UnsealPeer | undefined {
+  const [, host = '', port = '', digits = ''] =
+    /^(\[[0-9a-fA-F:]+\]|[^\s#:[\]]+):([0-9]{1,5})#([0-9a-fA-F:]+)$/.exec(text) ?? [];
+  const fingerprint = digits.replaceAll(':', '').toLowerCase();
+  const isGood = Number(port) >= 1 && Number(port) <= 65_535 && /^[0-9a-f]{64}$/.test(fingerprint);
+  return isGood ? { host: host.replace(/^\[|\]$/g, ''), port: Number(port), fingerprint } : undefined;
+}
+
 /** A number of 32 bits, or a name that `groupadd` accepts. */
 const GROUP = /^([0-9]{1,9}|[a-z_][a-z0-9_.-]{0,31})$/i;
 
@@ -202,7 +241,45 @@ export const SETTINGS = {
   ),
   CARDVAULT_DATABASE_SHARDED: oneOf(['false', 'true'], 'PostgreSQL: accounts are on different machines', 'false'),
   CARDVAULT_CLOCK: oneOf(['database', 'system'], 'PostgreSQL: whose time counts', 'database'),
-  CARDVAULT_ROOT_KEY_FILE: setting('', 'The root key; empty: root.key in the data directory', (text) => text),
+  CARDVAULT_ROOT_KEY: setting(
+    'file',
+    'Custody of the root key: file, passphrase, custodians (each with :PATH), pkcs11:MODULE?token=…&object=…, awskms:KEY-ARN',
+    (text) => parseCustody(text) ?? expected(CUSTODY_FORM),
+  ),
+  CARDVAULT_ROOT_KEY_FILE: setting(
+    '',
+    'The file with the root key, or with the sealed one; empty: root.key, or root.sealed, in the data directory',
+    (text) => text,
+  ),
+  CARDVAULT_ROOT_KEY_PASSPHRASE_FILE: setting(
+    '',
+    'A file with the passphrase of the root key, or the PIN of the token; empty: systemd credential, or the terminal',
+    (text) => text,
+  ),
+  CARDVAULT_LIBRARIES: setting(
+    '',
+    'Folder in which the libraries for PKCS#11 and AWS KMS are installed; empty: that of cardvault',
+    (text) => (text === '' ? '' : resolve(text)),
+  ),
+  CARDVAULT_AWS_KMS_ENDPOINT: setting('', 'AWS KMS: another endpoint than that of the region, https://HOST', (text) =>
+    text === '' ? '' : parseEndpoint(text),
+  ),
+  CARDVAULT_SOCKET: setting(
+    '',
+    'Socket for commands beside a node that custodians unsealed; empty: run/unseal.sock in the data directory',
+    (text) => text,
+  ),
+  CARDVAULT_UNSEAL_PORT: setting('', 'Port on which nodes unseal each other; empty: off', (text) =>
+    text === '' ? undefined : parseInteger(text, 1, 65_535),
+  ),
+  CARDVAULT_UNSEAL_CERT: setting('', 'Certificate of this node for its peers, PEM', (text) => text),
+  CARDVAULT_UNSEAL_KEY: setting('', 'Private key of that certificate, PEM', (text) => text),
+  CARDVAULT_UNSEAL_PEERS: setting(
+    '',
+    'Nodes that unseal each other, HOST:PORT#SHA256 of their certificates, separated by commas',
+    (text) =>
+      commaList(text).map((part, index) => parseUnsealPeer(part) ?? expected(`${PEER_FORM} as entry ${index + 1}`)),
+  ),
   CARDVAULT_ROOT_KEY_GROUP: setting(
     '',
     'Group whose members may read the root key and use the database, by name or number; empty: none',
@@ -332,13 +409,21 @@ export function parseConfig(variables: Variables): Config {
   if (((variables['CARDVAULT_SMTP_URL'] ?? '') === '') !== ((variables['CARDVAULT_SMTP_FROM'] ?? '') === '')) {
     problems.push('CARDVAULT_SMTP_URL and CARDVAULT_SMTP_FROM: set both or neither');
   }
+  const custody = values['CARDVAULT_ROOT_KEY'] as ParsedCustody | undefined;
+  if (custody?.path !== undefined && (variables['CARDVAULT_ROOT_KEY_FILE'] ?? '') !== '')
+    problems.push('CARDVAULT_ROOT_KEY and CARDVAULT_ROOT_KEY_FILE: give the path in one of them');
+  const peerSettings = ['PORT', 'CERT', 'KEY', 'PEERS'].filter(
+    (name) => (variables[`CARDVAULT_UNSEAL_${name}`] ?? '') !== '',
+  );
+  if (peerSettings.length > 0 && (peerSettings.length < 4 || (custody !== undefined && custody.kind !== 'custodians')))
+    problems.push('CARDVAULT_UNSEAL_…: set PORT, CERT, KEY and PEERS together, with custody by custodians, or none');
   const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE']
     .map((listener) => values[`CARDVAULT_${listener}_PORT`])
     .filter((number) => number !== undefined && number !== 0);
   if (new Set(used).size < used.length)
     problems.push('CARDVAULT_…_PORT: production, sandbox and console need ports of their own');
   if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(configOf(values as Settings));
+  return Object.freeze(configOf(values as Settings, variables['CREDENTIALS_DIRECTORY'] || undefined));
 }
 
 const databaseOf = (values: Settings): DatabaseOptions => {
@@ -358,12 +443,37 @@ const databaseOf = (values: Settings): DatabaseOptions => {
   };
 };
 
-const configOf = (values: Settings): Config => ({
+/** `credentialsFolder`: where systemd puts the credentials of the service. */
+function custodyOf(values: Settings, credentialsFolder: string | undefined): CustodyOptions {
+  const { kind, path, token, kms } = values.CARDVAULT_ROOT_KEY;
+  const folder = values.CARDVAULT_DATA_DIR;
+  const file = path ?? (values.CARDVAULT_ROOT_KEY_FILE || DEFAULT_FILES[kind]);
+  return {
+    kind,
+    file: resolve(folder, file),
+    group: values.CARDVAULT_ROOT_KEY_GROUP || undefined,
+    secretFile: values.CARDVAULT_ROOT_KEY_PASSPHRASE_FILE || undefined,
+    credentialsFolder,
+    token,
+    kms: kms && { ...kms, endpoint: values.CARDVAULT_AWS_KMS_ENDPOINT || undefined },
+    librariesFolder: values.CARDVAULT_LIBRARIES || undefined,
+    socket: resolve(folder, values.CARDVAULT_SOCKET || DEFAULT_SOCKET),
+  };
+}
+
+function unsealPeersOf(values: Settings): UnsealPeersSettings | undefined {
+  const port = values.CARDVAULT_UNSEAL_PORT;
+  if (port === undefined) return undefined;
+  const identity = { certificate: values.CARDVAULT_UNSEAL_CERT, key: values.CARDVAULT_UNSEAL_KEY };
+  return { port, identity, peers: values.CARDVAULT_UNSEAL_PEERS };
+}
+
+const configOf = (values: Settings, credentialsFolder: string | undefined): Config => ({
   dataDirectory: values.CARDVAULT_DATA_DIR,
   database: databaseOf(values),
   isEmbedded: values.CARDVAULT_DATABASE_URL === '',
-  rootKeyFile: resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_ROOT_KEY_FILE || 'root.key'),
-  rootKeyGroup: values.CARDVAULT_ROOT_KEY_GROUP || undefined,
+  rootKey: custodyOf(values, credentialsFolder),
+  unsealPeers: unsealPeersOf(values),
   ports: {
     production: values.CARDVAULT_PRODUCTION_PORT,
     sandbox: values.CARDVAULT_SANDBOX_PORT,

@@ -1,17 +1,18 @@
 import type { KeyObject } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, relative } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { Accounts } from './accounts/accounts.ts';
 import { ChangeControl } from './accounts/change-control.ts';
 import { RequestLog } from './accounts/request-log.ts';
+import { RootKeyExposure } from './accounts/root-key-exposure.ts';
 import { Usage } from './accounts/usage.ts';
 import { buildAuditEntry } from './audit/audit.ts';
 import type { Core } from './cli/context.ts';
 import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
-import { createRootKey, readRootKey } from './crypto/custody.ts';
-import { resolveGroupId } from './crypto/group-access.ts';
+import { groupIdOf, openCustody } from './crypto/custody/choose.ts';
+import type { AskSecret } from './crypto/custody/secret-source.ts';
+import type { Custody, RootKeys } from './crypto/custody.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
@@ -44,14 +45,13 @@ const KEY_ENVIRONMENTS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS]
 const JOURNAL_KEY: KeyOwner = { account: '', environment: 'service', purpose: 'journal' };
 
 export interface OpenCore extends Core {
-  /** The root key, for the threads that open the same vault. */
-  readonly root: KeyObject;
   readonly database: Driver;
   readonly opened: OpenedDatabase;
   readonly processors: Processors;
   readonly idempotency: IdempotencyKeys;
   readonly usage: Usage;
   readonly requestLog: RequestLog;
+  readonly rootKeyExposure: RootKeyExposure;
   onHostRefused(report: OnHostRefused): void;
 }
 
@@ -73,21 +73,54 @@ export interface Clocks {
   readonly timers?: Timers;
 }
 
+interface CoreOptions {
+  readonly createIfMissing?: boolean;
+  /** The root key, where the caller has it already; absent: custody opens it. */
+  readonly roots?: RootKeys | undefined;
+  /** Asks the operator for the passphrase of the root key. */
+  readonly ask?: AskSecret | undefined;
+}
+
 /** Database, keys and accounts: the part that the command line and the service share. Creates what is missing. */
-export async function openCore(config: Config, clocks: Clocks, { createIfMissing = true } = {}): Promise<OpenCore> {
+export async function openCore(config: Config, clocks: Clocks, options: CoreOptions = {}): Promise<OpenCore> {
+  const { createIfMissing = true, ask } = options;
   const random = systemRandom();
-  const group = config.rootKeyGroup === undefined ? undefined : resolveGroupId(config.rootKeyGroup);
+  const custody = openCustody(config.rootKey, ask);
+  const group = groupIdOf(config.rootKey.group);
   if (group !== undefined) shareFiles(config, group, createIfMissing);
   const opened = openDatabase(config.database, clocks.clock, random);
   try {
     const isNew = await prepareDatabase(opened, createIfMissing);
-    if (isNew && !existsSync(config.rootKeyFile)) createRootKey(config.rootKeyFile, group);
-    const root = readRootKey(config.rootKeyFile, group);
-    return await buildCore(config, clocks, { opened, random, root, isNew });
+    const roots = options.roots ?? (await openRootKeys(custody, isNew));
+    const root = await chooseRootKey(opened, roots);
+    return await buildCore(config, clocks, { opened, custody, random, root, isNew });
   } catch (error) {
     await opened.database.close();
     throw error;
   }
+}
+
+async function openRootKeys(custody: Custody, isNew: boolean): Promise<RootKeys> {
+  if (isNew && !custody.exists()) await custody.create();
+  return custody.open();
+}
+
+/**
+ * Returns the root key that the database needs: while a replacement is not finished, that may be the former one. Without a
+ * key that fits it returns the newest, and opening the keyring reports the fault.
+ */
+async function chooseRootKey({ database, clock }: OpenedDatabase, { root, previous }: RootKeys): Promise<KeyObject> {
+  if (previous === undefined) return root;
+  for (const each of [root, previous]) {
+    const keyring = new Keyring({ root: each, store: wrappedKeyStore(database), clock, random: systemRandom() });
+    try {
+      await keyring.initialize(KEY_ENVIRONMENTS);
+      return each;
+    } catch (error) {
+      if (!(error instanceof WrongRootKeyError)) throw error;
+    }
+  }
+  return root;
 }
 
 /** The part of the vault that the main thread has opened. */
@@ -103,7 +136,8 @@ export async function joinCore(config: Config, clocks: Clocks, { root, writerPor
   const opened = openDatabase(config.database, clocks.clock, random, writerPort);
   try {
     await opened.connect();
-    return await buildCore(config, clocks, { opened, random, root, isNew: false });
+    const custody = openCustody(config.rootKey);
+    return await buildCore(config, clocks, { opened, custody, random, root, isNew: false });
   } catch (error) {
     await opened.database.close();
     throw error;
@@ -125,8 +159,14 @@ async function prepareDatabase(opened: OpenedDatabase, createIfMissing: boolean)
   return isNew;
 }
 
+/** True for a root key in clear in the data directory, also when the database is elsewhere. */
+function isKeyBesideData({ rootKey, dataDirectory }: Config): boolean {
+  return rootKey.kind === 'file' && !relative(dataDirectory, rootKey.file).startsWith('..');
+}
+
 interface CoreParts {
   readonly opened: OpenedDatabase;
+  readonly custody: Custody;
   readonly random: Random;
   readonly root: KeyObject;
   readonly isNew: boolean;
@@ -135,7 +175,7 @@ interface CoreParts {
 async function buildCore(
   config: Config,
   clocks: Clocks,
-  { opened, random, root, isNew }: CoreParts,
+  { opened, custody, random, root, isNew }: CoreParts,
 ): Promise<OpenCore> {
   const { database, clock } = opened;
   const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
@@ -147,7 +187,7 @@ async function buildCore(
   const clockRecords = await ClockRecordStore.open(database, keyring);
   const known = await clockRecords.list();
   time.begin(known.trusted?.at, findKnownJump(known));
-  const parts = { opened, database, root, keyring, clock, time, clockRecords, journalKey, random };
+  const parts = { opened, custody, database, root, keyring, clock, time, clockRecords, journalKey, random };
   const idempotency = new IdempotencyKeys(parts);
   const usage = new Usage(parts);
   const accounts = new Accounts(parts);
@@ -159,6 +199,7 @@ async function buildCore(
     idempotency,
     usage,
     requestLog: new RequestLog({ ...parts, rows: config.requestLogRows }),
+    rootKeyExposure: new RootKeyExposure({ ...parts, ...clocks, clock, isKeyBesideData: isKeyBesideData(config) }),
     accounts,
     changeControl,
     processors: processors.byName,
@@ -175,12 +216,11 @@ async function buildCore(
 }
 
 /** Prepares writing audit records into a database that is not opened as a vault. False without its root key. */
-export async function unlockJournal(
-  { rootKeyFile, rootKeyGroup }: Config,
-  { database, clock }: OpenedDatabase,
-): Promise<boolean> {
-  if (!existsSync(rootKeyFile)) return false;
-  const root = readRootKey(rootKeyFile, rootKeyGroup === undefined ? undefined : resolveGroupId(rootKeyGroup));
+export async function unlockJournal({ rootKey }: Config, opened: OpenedDatabase, ask?: AskSecret): Promise<boolean> {
+  const { database, clock } = opened;
+  const custody = openCustody(rootKey, ask);
+  if (!custody.exists()) return false;
+  const root = await chooseRootKey(opened, await custody.open());
   const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random: systemRandom() });
   try {
     await database.useJournalKey(await keyring.firstDigestKey(JOURNAL_KEY));

@@ -1,6 +1,7 @@
 import { existsSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
+import { askOnTerminal } from './cli/ask-secret.ts';
 import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
 import { clockOf, clocksOf, wallClock } from './clocks.ts';
@@ -69,11 +70,16 @@ const webConsole = existsSync(join(import.meta.dirname, '../console/open.ts'))
   ? await import('../console/open.ts')
   : undefined;
 
+/** Settings that not every custody allows. */
+const NO_PEERS = Object.fromEntries(['PORT', 'CERT', 'KEY', 'PEERS'].map((name) => [`CARDVAULT_UNSEAL_${name}`, '']));
+
+const askSecret = askOnTerminal((text) => writeAll(2, text));
+
 // Most of the code opens a vault: it is loaded by the commands that need it.
 const exitCode = await runCommandLine(process.argv.slice(2), {
   clock: wallClock,
   paths: configuration,
-  open: async ({ createIfMissing: make, databaseFile }) => {
+  open: async ({ createIfMissing: make, databaseFile, roots }) => {
     const [{ openCore }, { assertNoInterruptedRestore }] = await Promise.all([
       import('./core.ts'),
       import('./storage/sqlite/restore.ts'),
@@ -85,7 +91,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
       const hint = 'start the service once, or run: cardvault migrate';
       throw new UsageError(`there is no vault at ${database.file}; ${hint}`);
     }
-    const core = await openCore(config, clocksOf(config), { createIfMissing: make === true });
+    const core = await openCore(config, clocksOf(config), { createIfMissing: make === true, roots, ask: askSecret });
     await webConsole?.openConsole(core);
     return core;
   },
@@ -94,7 +100,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     const config = parseConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
     return openDatabase(config.database, clockOf(config), systemRandom());
   },
-  unlockJournal: async (opened) => (await import('./core.ts')).unlockJournal(configuration(), opened),
+  unlockJournal: async (opened) => (await import('./core.ts')).unlockJournal(configuration(), opened, askSecret),
   start: async () => {
     const config = configuration();
     collectWithoutHelpers();
@@ -108,11 +114,14 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     });
     const { startService } = await import('./app.ts');
     const running = await exitOnSignalDuring(() =>
-      startService(config, clocksOf(config), log, { openConsole: webConsole?.openConsole }),
+      startService(config, clocksOf(config), log, { openConsole: webConsole?.openConsole, ask: askSecret }),
     );
     releaseStartMemory(running.core.time);
     return running;
   },
+  askSecret,
+  custodyFor: (rootKey, file) =>
+    parseConfig({ ...process.env, CARDVAULT_ROOT_KEY: rootKey, CARDVAULT_ROOT_KEY_FILE: file, ...NO_PEERS }).rootKey,
   untilStopped,
   isTerminal: isatty(1),
   listConsoleTables: webConsole?.listConsoleTables,

@@ -55,7 +55,11 @@ export function createNode(options: NodeOptions) {
     trustedProxies,
   };
   const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
-  const health = { isReady, distrust: () => core.time.read().distrust };
+  const health = {
+    isReady,
+    distrust: () => core.time.read().distrust,
+    isRootKeyExposed: () => core.rootKeyExposure.isExposed(),
+  };
   const apiUrl = (environment: Environment): string => formatApiUrl(config, ports()[environment]);
   const operational = operationalRoutes(endpoints, health, { version: VERSION, apiUrl });
   return { ...services, reporting, buckets, operational };

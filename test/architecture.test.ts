@@ -35,6 +35,8 @@ const PLACES = [
   'src/start-memory.ts',
   'src/background.ts',
   'src/node.ts',
+  'src/unseal-peers.ts',
+  'src/sealed.ts',
   'src/worker.ts',
   'src/workers.ts',
   'src/app.ts',

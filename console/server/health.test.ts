@@ -18,6 +18,7 @@ const WELL = {
   certificateEnd: NOW + 31 * DAY,
   proxyEnds: [NOW + 31 * DAY],
   coreDumps: false,
+  isRootKeyExposed: false,
 };
 
 const states = (changed: Partial<Parameters<typeof runHealthChecks>[0]>): string[] =>
@@ -40,8 +41,9 @@ describe('health', () => {
     ['a proxy without certificate', { proxyEnds: [] }, states({})],
     ['a certificate of a proxy near its end', { proxyEnds: [NOW + 1, NOW + 99 * DAY] }, at(5, 'warning')],
     ['one that has ended, and another near its end', { proxyEnds: [NOW + 1, NOW] }, at(5, 'bad')],
-    ['core dumps that are allowed', { coreDumps: true }, at(10, 'warning')],
-    ['core dumps only where the system says', { coreDumps: undefined }, states({}).slice(0, 10)],
+    ['a root key beside the data', { isRootKeyExposed: true }, at(10, 'warning')],
+    ['core dumps that are allowed', { coreDumps: true }, at(11, 'warning')],
+    ['core dumps only where the system says', { coreDumps: undefined }, states({}).slice(0, 11)],
     ['a payment in doubt', { inDoubtPayments: 1 }, at(6, 'warning')],
     ['a clock that is not trusted', { isTimeTrusted: false }, at(9, 'bad')],
     ['users who are away and stay enabled', { inactiveUsers: 1 }, at(7, 'warning')],
@@ -69,6 +71,7 @@ describe('health', () => {
       ['users-inactive', 2, 0],
       ['passwords-accepted', 0, 0],
       ['time-trusted', 0, 0],
+      ['custody-good', 0, 0],
       ['dumps-off', 0, 0],
     ]);
     assert.equal(found[4]?.expiresAt, WELL.certificateEnd);

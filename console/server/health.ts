@@ -36,6 +36,8 @@ interface HealthInputs {
   readonly proxyEnds: readonly number[];
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;
+  /** True when the root key is in clear in the data directory although API keys for production exist. */
+  readonly isRootKeyExposed: boolean;
 }
 
 /** How long before the expiry of a certificate the finding appears. */
@@ -54,6 +56,7 @@ export const runHealthChecks = (inputs: HealthInputs): HealthCheck[] => [
   users(inputs),
   passwords(inputs),
   time(inputs),
+  custody(inputs),
   ...coreDumps(inputs),
 ];
 
@@ -103,6 +106,9 @@ const payments = ({ inDoubtPayments: count }: HealthInputs): HealthCheck =>
 
 const time = ({ isTimeTrusted }: HealthInputs): HealthCheck =>
   isTimeTrusted ? check('time-trusted', 'good') : check('time-untrusted', 'bad');
+
+const custody = ({ isRootKeyExposed }: HealthInputs): HealthCheck =>
+  isRootKeyExposed ? check('custody-exposed', 'warning') : check('custody-good', 'good');
 
 const coreDumps = ({ coreDumps: allowed }: HealthInputs): HealthCheck[] => {
   if (allowed === undefined) return [];

@@ -102,6 +102,8 @@ interface ServiceInfo {
   readonly isShared: boolean;
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;
+  /** True when the root key is in clear in the data directory although API keys for production exist. */
+  isRootKeyExposed(): Promise<boolean>;
   /** The certificate of the CA that cardvault created, for clients to trust; PEM. */
   caCertificate(): string | undefined;
   /** The path patterns of the API. */

@@ -253,6 +253,8 @@ export const FINDINGS = [
   'passwords-blocked',
   'time-trusted',
   'time-untrusted',
+  'custody-good',
+  'custody-exposed',
   'dumps-off',
   'dumps-on',
 ] as const;

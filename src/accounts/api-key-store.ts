@@ -199,6 +199,12 @@ function occursIn(text: string, { name, prefix, description, allowList }: KeyRow
   return texts.some((each) => each.toLowerCase().includes(wanted));
 }
 
+const ANY_ACTIVE = `select 1 as held from api_keys where environment = ?environment and ${ACTIVE} limit 1`;
+
+/** True when any account has a key for the environment that is neither revoked nor expired. */
+export const hasActiveKeys = async (database: Database, environment: Environment, now: number): Promise<boolean> =>
+  (await database.read(ANY_ACTIVE, environment, now)).length > 0;
+
 /** Use of keys by an account in one environment. */
 export interface KeyProgress {
   /** Creation time of the oldest key that was not revoked. */

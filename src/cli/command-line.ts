@@ -15,6 +15,7 @@ import { EXIT, UsageError } from './output.ts';
 import { paymentsCommands } from './payments-commands.ts';
 import { proxyCommands } from './proxy-commands.ts';
 import { serveCommand } from './serve-command.ts';
+import { unsealCommand } from './unseal-command.ts';
 
 /** Runs one command and returns its exit code. */
 export async function runCommandLine(args: readonly string[], surroundings: CliEnvironment): Promise<number> {
@@ -62,6 +63,7 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   auditCommands(program, tools, exit);
   databaseCommands(program, tools);
   keyringCommands(program, tools);
+  unsealCommand(program, tools);
   clockCommands(program, tools);
   for (const command of listCommands(program)) command.copyInheritedSettings(program);
   return program;

@@ -3,6 +3,9 @@ import type { Command } from 'commander';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { ChangeControl } from '../accounts/change-control.ts';
 import type { Actor, Origin } from '../audit/audit.ts';
+import type { CustodyOptions } from '../crypto/custody/choose.ts';
+import type { AskSecret } from '../crypto/custody/secret-source.ts';
+import type { Custody, RootKeys } from '../crypto/custody.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { Fill, Transactions } from '../idempotency/transaction.ts';
@@ -17,6 +20,9 @@ import type { Table } from '../storage/table.ts';
 
 /** The dependencies of the commands; opened by the composition root. */
 export interface Core {
+  /** The root key that opens the database. */
+  readonly root: KeyObject;
+  readonly custody: Custody;
   readonly database: Database;
   readonly keyring: Keyring;
   readonly sadKeys: SadKeys;
@@ -56,7 +62,8 @@ export interface RunningService {
 export interface PathSettings {
   readonly dataDirectory: string;
   readonly database: DatabaseOptions;
-  readonly rootKeyFile: string;
+  /** Custody of the root key. */
+  readonly rootKey: CustodyOptions;
   /** True when the database is the one in the data directory. */
   readonly isEmbedded: boolean;
   readonly ports: { readonly console: number };
@@ -71,6 +78,8 @@ export interface OpenOptions {
   readonly createIfMissing?: boolean;
   /** Another SQLite file than the configured database. */
   readonly databaseFile?: string;
+  /** The root key, for a command that has it already; absent: custody opens it. */
+  readonly roots?: RootKeys;
 }
 
 /**
@@ -88,6 +97,13 @@ export interface CliEnvironment {
    * database.
    */
   unlockJournal(opened: OpenedDatabase): Promise<boolean>;
+  /** Asks on the terminal without showing what is typed; absent where standard input is no terminal. */
+  readonly askSecret?: AskSecret | undefined;
+  /**
+   * Returns the custody that another value of `CARDVAULT_ROOT_KEY` chooses, with this file for a kind that names none.
+   * Throws `ConfigError`.
+   */
+  custodyFor(rootKey: string, file?: string): CustodyOptions;
   /** Resolves when the process gets a signal to stop. */
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */

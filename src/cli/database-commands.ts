@@ -52,7 +52,7 @@ function backupCommand(program: Command, tools: CliContext): void {
           await recordBackup(core, tools.operatorOrigin(), basename(to));
         }
         await database.backup(to);
-        const reminder = `Keep the root key (${tools.paths().rootKeyFile}) too, apart from it: without that key the copy cannot be read.`;
+        const reminder = `Keep the root key (${tools.paths().rootKey.file}) too, apart from it: without that key the copy cannot be read.`;
         printResult(tools, json, { file: to }, `copied to ${to}\n${reminder}`);
       }),
     );

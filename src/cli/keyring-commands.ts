@@ -1,12 +1,21 @@
 import type { Command } from 'commander';
 import { formatIso8601 } from '../kernel/clock.ts';
+import { ceremonyCommands } from './ceremony-commands.ts';
 import { type CliContext, withCore } from './context.ts';
+import { custodyCommands } from './custody-commands.ts';
 import { formatTable, printResult } from './output.ts';
 
 export function keyringCommands(program: Command, tools: CliContext): void {
-  program
+  const keyring = program
     .command('keyring')
-    .description('inspect the keys that encrypt the data')
+    .description('inspect the keys that encrypt the data, and change the custody of the root key');
+  statusCommand(keyring, tools);
+  custodyCommands(keyring, tools);
+  ceremonyCommands(keyring, tools);
+}
+
+function statusCommand(keyring: Command, tools: CliContext): void {
+  keyring
     .command('status')
     .description('list the data keys with their versions and reserved uses')
     .option('--json', 'print JSON')

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import type { Command } from 'commander';
 import { replaceAtomically } from '../crypto/secret-file.ts';
 import { formatIso8601 } from '../kernel/clock.ts';
@@ -123,7 +123,7 @@ function startBanner(tools: CliContext, running: RunningService, { demoKey, firs
     `  sandbox     ${url(ports.sandbox)}`,
     ...(running.firstOperator === undefined ? [] : [`  console     ${consoleUrlOf(tools, running)}`]),
     `  reference   ${url(ports.sandbox)}/docs`,
-    `  data        ${toRelativePath(tools.paths().dataDirectory)}  (back up root.key apart from the database)`,
+    `  data        ${toRelativePath(tools.paths().dataDirectory)}  (back up ${basename(tools.paths().rootKey.file)} apart from the database)`,
     ...databaseLine(tools.paths().database),
     ...(authority === undefined ? [] : [`  CA to trust ${authority}`]),
     '',

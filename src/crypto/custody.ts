@@ -1,92 +1,91 @@
 import { createHmac, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import { closeSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { shareWithGroup } from './group-access.ts';
-import { createIfAbsent } from './secret-file.ts';
 
 /**
- * Custody of the root key: the one secret that is not in the database. The key is a file of 64 hexadecimal digits that
- * only the service's user can read; a setting adds the members of one group. A key of another kind (PKCS#11, a cloud
- * KMS) would replace this file alone.
+ * Custody of the root key: the one secret that is not in the database. `CARDVAULT_ROOT_KEY` chooses a kind:
+ *
+ * - `file`: the key in clear, in a file that only the user of the service can read;
+ * - `passphrase`: sealed with a passphrase;
+ * - `pkcs11`: sealed with a key that never leaves a hardware security module;
+ * - `awskms`: sealed with a key of AWS KMS;
+ * - `custodians`: sealed for an identity that is split among custodians, so that a node is sealed until enough of them
+ *   give their shares.
+ *
+ * Every kind but the first keeps the root key in a small file that can be opened only with that passphrase, module,
+ * service or shares. The root key in the process is the same whatever the kind, so a vault changes its custody without
+ * encrypting anything again. `custody/` has a file for each kind.
  */
-const ROOT_KEY_BYTES = 32;
+export const CUSTODY_KINDS = ['file', 'passphrase', 'pkcs11', 'awskms', 'custodians'] as const;
 
+export type CustodyKind = (typeof CUSTODY_KINDS)[number];
+
+export const ROOT_KEY_BYTES = 32;
+
+/** The root key, and the one before it while a replacement is not finished: the database may still need that one. */
+export interface RootKeys {
+  readonly root: KeyObject;
+  readonly previous: KeyObject | undefined;
+}
+
+/** Custody of the root key of one vault. */
+export interface Custody {
+  readonly kind: CustodyKind;
+  /** The absolute path of the file with the root key, or with the sealed root key. */
+  readonly file: string;
+  /** True when there is a root key. */
+  exists(): boolean;
+  /**
+   * Creates a root key where none exists, or takes custody of this one. Of several concurrent callers, all keep the key
+   * of the first. Throws `CustodyError`.
+   */
+  create(root?: KeyObject): Promise<void>;
+  /**
+   * Returns the root key. Throws `CustodyError` when it is missing, damaged or cannot be opened, and `SealedError` while
+   * custodians have not given enough shares.
+   */
+  open(): Promise<RootKeys>;
+  /**
+   * Seals another root key in the same way. The present file stays beside it as `FILE.previous`, and its key is the
+   * `previous` of `open` until `finishReplacement`. Durable when it resolves; a crash leaves the former or the new state.
+   * Throws `CustodyError` while another replacement is not finished.
+   */
+  replaceRootKey(next: KeyObject): Promise<void>;
+  /** Destroys the former root key: the database no longer needs it. Without a replacement it does nothing. */
+  finishReplacement(): void;
+}
+
+/** Thrown with a message for the operator, which contains no key and no passphrase. */
 export class CustodyError extends OperatorError {
-  override readonly name = 'CustodyError';
+  override readonly name: string = 'CustodyError';
 }
 
-/** Bits of a file mode. */
-const OTHERS = 0o007;
-const OTHERS_WRITE = 0o002;
-const GROUP = 0o070;
-const GROUP_READ = 0o040;
-const GROUP_WRITE = 0o020;
-const STICKY = 0o1000;
-const GROUP_READABLE_FILE = 0o640;
-
-/**
- * Returns the root key of an existing file; throws `CustodyError` with a message for the operator. Only the file's
- * owner may have read permission, and the members of `group` where one is given: operators then need not be the owner.
- */
-export function readRootKey(path: string, group?: number): KeyObject {
-  let text: string;
-  try {
-    const handle = openSync(path, 'r');
-    try {
-      // The mode is that of the open file, so that no other file can take its place between check and read.
-      assertProtected(path, fstatSync(handle), group);
-      text = readFileSync(handle, 'utf8').trim();
-    } finally {
-      closeSync(handle);
-    }
-  } catch (cause) {
-    if (cause instanceof CustodyError) throw cause;
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === 'ENOENT')
-      throw new CustodyError(
-        `the root key file ${path} is missing; without it nothing in the vault can be read: put it back from its backup`,
-      );
-    const hint = 'run as its owner, or as a member of the group of CARDVAULT_ROOT_KEY_GROUP';
-    throw new CustodyError(`the root key file ${path} cannot be read${code === 'EACCES' ? `; ${hint}` : ''}`);
-  }
-  if (!/^[0-9a-f]{64}$/.test(text))
-    throw new CustodyError(`the root key file ${path} is damaged: expected 64 hexadecimal digits`);
-  return createSecretKey(text, 'hex');
-}
-
-function assertProtected(path: string, { mode, gid }: Stats, group: number | undefined): void {
-  const isShared = (mode & GROUP) !== 0;
-  if (group === undefined) {
-    if (isShared || (mode & OTHERS) !== 0)
-      throw new CustodyError(`the root key file ${path} can be read by others; run: chmod 600 ${path}`);
-    return;
-  }
-  if ((mode & OTHERS) !== 0 || (isShared && (mode & GROUP) !== GROUP_READ))
-    throw new CustodyError(`the root key file ${path} allows more than reading by its group; run: chmod 640 ${path}`);
-  if (!isShared) return;
-  if (gid !== group)
-    throw new CustodyError(
-      `the root key file ${path} can be read by another group than CARDVAULT_ROOT_KEY_GROUP; run: chgrp ${group} ${path}`,
+/** Thrown while the root key is split among custodians who have not given enough shares. */
+export class SealedError extends CustodyError {
+  override readonly name = 'SealedError';
+  constructor() {
+    super(
+      'the vault is sealed: no node with the root key runs here; ' +
+        'start the service, then each custodian runs: cardvault unseal --share FILE',
     );
-  assertFolderProtected(dirname(path), group);
+  }
 }
 
-/** Throws when users outside of the group could replace the root key with another file. */
-function assertFolderProtected(folder: string, group: number): void {
-  const { mode, gid } = statSync(folder);
-  const isWritable = (mode & OTHERS_WRITE) !== 0 || ((mode & GROUP_WRITE) !== 0 && gid !== group);
-  if (isWritable && (mode & STICKY) === 0)
-    throw new CustodyError(`the folder of the root key file can be changed by others; run: chmod go-w ${folder}`);
-}
+const CHECK_VALUE_DIGITS = 8;
 
 /**
- * Creates the file when it is missing. Two concurrent starts end with the same key, and a crash leaves no incomplete
- * key.
+ * Returns 8 hexadecimal digits that identify a root key and reveal nothing of it: a part of an HMAC of a fixed text.
+ * Operators compare it after a move or a ceremony.
  */
-export function createRootKey(path: string, group?: number): void {
-  createIfAbsent(path, `${randomBytes(ROOT_KEY_BYTES).toString('hex')}\n`);
-  if (group !== undefined) shareWithGroup(path, group, GROUP_READABLE_FILE);
+export const keyCheckValue = (root: KeyObject): string =>
+  createHmac('sha256', root).update('cardvault root key check value').digest('hex').slice(0, CHECK_VALUE_DIGITS);
+
+/** Returns a random root key. */
+export const generateRootKey = (): KeyObject => toSecretKey(randomBytes(ROOT_KEY_BYTES));
+
+/** Returns the key that these bytes are, and clears the bytes. */
+export function toRootKey(bytes: Uint8Array): KeyObject {
+  if (bytes.length !== ROOT_KEY_BYTES) throw new CustodyError('the root key is damaged: expected 32 bytes');
+  return toSecretKey(bytes);
 }
 
 /** Derives a separate key for each use of a key (RFC 5869), so that no two uses share anything. */
@@ -105,7 +104,7 @@ export function extractKey(key: KeyObject): KeyObject {
 export const expandKey = (extracted: KeyObject, use: string): KeyObject =>
   toSecretKey(createHmac('sha256', extracted).update(`cardvault ${use}\u0001`).digest());
 
-function toSecretKey(bytes: Buffer): KeyObject {
+function toSecretKey(bytes: Uint8Array): KeyObject {
   const key = createSecretKey(bytes);
   bytes.fill(0);
   return key;

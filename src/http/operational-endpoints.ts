@@ -14,6 +14,8 @@ export interface Health {
   isReady(): Promise<boolean>;
   /** Why time is not trusted: requests are served nevertheless, and periodic work that destroys records waits. */
   distrust(): Distrust | undefined;
+  /** True when the root key is in clear in the data directory although API keys for production exist. */
+  isRootKeyExposed(): Promise<boolean>;
 }
 
 /** No script, no foreign resources, no framing. */
@@ -53,7 +55,7 @@ export function operationalRoutes(
     toGetRoute('/readyz', async (_request, reply) => {
       const ready = await health.isReady();
       if (!ready) reply.code(503).header('retry-after', '2');
-      return sendState(reply, ready ? 'ok' : 'unavailable', listWarnings(health));
+      return sendState(reply, ready ? 'ok' : 'unavailable', await listWarnings(health, ready));
     }),
     toGetRoute('/openapi.json', (_request, reply) => send(reply, 'application/json', reference().json)),
     toGetRoute('/docs', (_request, reply) => send(reply, 'text/html', reference().page)),
@@ -78,12 +80,21 @@ interface Warning {
   readonly message: string;
 }
 
-function listWarnings(health: Health): Warning[] {
+async function listWarnings(health: Health, isReady: boolean): Promise<Warning[]> {
+  const warnings: Warning[] = [];
   const distrust = health.distrust();
-  if (distrust === undefined) return [];
-  const message = `${DISTRUST_TEXTS[distrust]}; nothing expires or is deleted until time agrees again or: cardvault clock confirm`;
-  return [{ code: 'time_not_trusted', message }];
+  if (distrust !== undefined) {
+    const message = `${DISTRUST_TEXTS[distrust]}; nothing expires or is deleted until time agrees again or: cardvault clock confirm`;
+    warnings.push({ code: 'time_not_trusted', message });
+  }
+  // Reading it needs the database.
+  if (isReady && (await health.isRootKeyExposed().catch(() => false)))
+    warnings.push({ code: 'root_key_in_data_directory', message: ROOT_KEY_WARNING });
+  return warnings;
 }
+
+const ROOT_KEY_WARNING =
+  'the root key is in clear in the data directory although API keys for production exist; choose another custody: cardvault keyring custody move';
 
 /** All metrics in the text format of Prometheus. */
 export interface MetricsText {

@@ -42,6 +42,8 @@ export interface ServerOptions extends Reporting {
   readonly random: Random;
   /** Networks of proxies whose forwarding headers are trusted. */
   readonly trustedProxies: readonly string[];
+  /** True while the vault is sealed: whatever has no route gets 503, in the shape of the path. */
+  readonly isSealed?: boolean;
 }
 
 /** The server of a listener. */
@@ -81,7 +83,7 @@ export function createBaseServer(options: ServerOptions): HttpServer {
   app.decorate('servedPaths', new ServedPaths());
   app.addHook('onRequest', (request, reply, done) => {
     // Before the body is read, which could also be at fault.
-    if (request.is404) rejectUnserved(options, request, reply);
+    if (request.is404) (options.isSealed === true ? rejectSealed : rejectUnserved)(options, request, reply);
     else done();
   });
   app.setErrorHandler((error, request, reply) => sendFailure(options, error, request, reply));
@@ -99,6 +101,14 @@ function rejectUnserved(options: Reporting, request: FastifyRequest, reply: Fast
     reply.header('allow', served.methods.join(', '));
     sendUnrouted(options, new Failure('method_not_allowed'), request, reply);
   }
+}
+
+/** The paths of the endpoints are known, although none of them has a route. */
+function rejectSealed(options: Reporting, request: FastifyRequest, reply: FastifyReply): void {
+  request.startedAt = options.stopwatch();
+  request.target = request.server.servedPaths.find(request.url);
+  const isMalformed = hasUnsupportedHeaders(request.raw);
+  sendUnrouted(options, new Failure(isMalformed ? 'malformed_request' : 'unavailable'), request, reply);
 }
 
 /** Serves routes on a listener, each through its pipeline. */

@@ -23,6 +23,25 @@ export const LIMITS = {
   keyIterations: 600_000,
   /** N·r·p of scrypt for the same purpose: four times the work of an `openssl` default, at most 64 MiB of memory. */
   keyScryptWork: 2 ** 19,
+  /** Passphrase of the root key, or PIN of the token that seals it. */
+  custodySecretBytes: 1024,
+  custodyPassphraseCharactersAtLeast: 16,
+  /** N·r·p of scrypt for the passphrase of the root key: twice the work of those that are written, 256 MiB of memory. */
+  custodyScryptWork: 2 ** 21,
+  /** Custodians of a root key, and the smallest threshold (the format of the shares allows one byte). */
+  custodyShares: { min: 2, max: 255 },
+  custodianNameCharacters: 64,
+  /** Time from the first share to the last one, after which the shares in memory are cleared. */
+  unsealMs: 15 * 60_000,
+  /** Wrong shares of one source in that time, and sources whose wrong shares are counted. */
+  unsealFailures: 10,
+  unsealSources: 1000,
+  /** Body of a share that is given over TLS. */
+  unsealBodyBytes: 4096,
+  /** Concurrent connections of the local socket, the length of a message there, and the time that one may take. */
+  socketConnections: 16,
+  socketLineBytes: 8192,
+  socketMs: 10_000,
   proxySettingCharacters: 255,
   processorSettingCharacters: 4096,
   /** Digits of a payment's amount before the decimal point. */

@@ -46,8 +46,18 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['restore', '--from', '$file', '--force'],
 ];
 
-/** Needs a payment in doubt, and is tested where there is one. */
-const ELSEWHERE = ['payments resolve', 'operator invite', 'operator list', 'operator remove', 'operator unlock'];
+/** Commands that need a payment in doubt or custodians, and are tested where there are some. */
+const ELSEWHERE = [
+  'payments resolve',
+  'operator invite',
+  'operator list',
+  'operator remove',
+  'operator unlock',
+  'keyring custody',
+  'keyring ceremony',
+  'keyring acknowledge',
+  'unseal',
+];
 
 const manyNetworks = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => ['--ip', `10.0.${index >> 8}.${index & 255}`]).flat();
@@ -58,7 +68,7 @@ const byName = ({ name: a = '' }: { name?: string }, { name: b = '' }: { name?: 
 const WITHOUT_USERS = ['migrate', 'copy', 'restore'];
 
 /** Commands that have commands of their own. */
-const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'clock'];
+const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'keyring custody', 'clock'];
 
 const commandName = (args: readonly string[]): string =>
   args.slice(0, GROUPS.includes(args[0] ?? '') ? 2 : 1).join(' ');
@@ -263,7 +273,7 @@ describe('the command line', () => {
       });
     }
 
-    for (const group of [[], ...GROUPS.map((name) => [name])]) {
+    for (const group of [[], ...GROUPS.map((name) => name.split(' '))]) {
       test(`a missing subcommand of ${['cardvault', ...group].join(' ')} is an error with --json, and prints the help without`, async () => {
         const inJson = await run(directory, ...group, '--json');
         assert.equal(inJson.code, 2);

@@ -221,6 +221,7 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
       const code = await runCommandLine([...copy(source, await databases.address('SQLite')), ...json], {
         clock,
         paths: () => config,
+        custodyFor: () => config.rootKey,
         open: () => Promise.reject(new Error('a copy opens no vault')),
         openDatabase: async (address) =>
           openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),

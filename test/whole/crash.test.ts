@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { readRootKey } from '../../src/crypto/custody.ts';
+import { readRootKey } from '../../src/crypto/custody/key-file.ts';
 import { Keyring } from '../../src/crypto/keyring.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { blob } from '../../src/storage/database.ts';

@@ -49,6 +49,7 @@ export const operatorServiceRoutes: readonly Route[] = [
       certificateEnd,
       waitingWrites: database.queuedUnits,
       coreDumps: serviceInfo.coreDumps,
+      isRootKeyExposed: await serviceInfo.isRootKeyExposed(),
     };
     const proxyEnds = proxyCertificates.map(({ end }) => end);
     return {

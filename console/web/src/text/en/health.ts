@@ -37,6 +37,7 @@ export const health = {
     passwords: 'Blocked passwords',
     time: 'Clock',
     rows: 'Accounts and API keys',
+    custody: 'Root key',
     dumps: 'Core dumps',
   },
   findings: {
@@ -74,6 +75,9 @@ export const health = {
     'time-trusted': 'The clock agrees with the elapsed time.',
     'time-untrusted':
       'The clock does not agree with the elapsed time, so nothing expires or is deleted. Run on the server: cardvault clock status',
+    'custody-good': 'It is not in clear beside the data, or no API key for production exists.',
+    'custody-exposed':
+      'It is in clear in the data directory although API keys for production exist. Choose another custody: cardvault keyring custody move',
     'dumps-off': 'A crash writes no core dump.',
     'dumps-on':
       'A crash can write the memory of the service, including keys and card numbers, to a file. Start it with npm start or bin/cardvault.mjs, which set the limit to 0.',

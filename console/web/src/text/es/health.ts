@@ -38,6 +38,7 @@ export const health: typeof english = {
     passwords: 'Contraseñas bloqueadas',
     time: 'Reloj',
     rows: 'Cuentas y claves de API',
+    custody: 'Clave raíz',
     dumps: 'Volcados de memoria',
   },
   findings: {
@@ -79,6 +80,9 @@ export const health: typeof english = {
     'time-trusted': 'El reloj coincide con el tiempo transcurrido.',
     'time-untrusted':
       'El reloj no coincide con el tiempo transcurrido, por lo que nada vence ni se elimina. Ejecute en el servidor: cardvault clock status',
+    'custody-good': 'No está sin cifrar junto a los datos, o no existe ninguna clave de API de producción.',
+    'custody-exposed':
+      'Está sin cifrar en el directorio de datos aunque existen claves de API de producción. Elija otra custodia: cardvault keyring custody move',
     'dumps-off': 'Una falla no escribe ningún volcado de memoria.',
     'dumps-on':
       'Una falla puede escribir en un archivo la memoria del servicio, con claves y números de tarjeta. Inícielo con npm start o bin/cardvault.mjs, que fijan el límite en 0.',

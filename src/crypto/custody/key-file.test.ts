@@ -5,7 +5,8 @@ import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { CustodyError, createRootKey, deriveKey, expandKey, extractKey, readRootKey } from './custody.ts';
+import { CustodyError, deriveKey, expandKey, extractKey } from '../custody.ts';
+import { createRootKey, readRootKey } from './key-file.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-custody-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -67,7 +68,7 @@ describe('createRootKey', () => {
 
   it('gives several concurrent callers the same key', async () => {
     const path = newPath();
-    const module = new URL('./custody.ts', import.meta.url).href;
+    const module = new URL('./key-file.ts', import.meta.url).href;
     const script = `import { createRootKey, readRootKey } from ${JSON.stringify(module)};
       createRootKey(process.argv[1]);
       process.stdout.write(readRootKey(process.argv[1]).export().toString('hex'));`;

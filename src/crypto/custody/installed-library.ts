@@ -1,0 +1,28 @@
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { CustodyError } from '../custody.ts';
+
+/**
+ * Loads a library that the operator installed beside cardvault, which does not depend on it. `folder`: where its
+ * `node_modules` is; absent: where cardvault is installed. Throws `CustodyError` with the command that installs it.
+ */
+export async function loadInstalledLibrary(name: string, folder: string | undefined): Promise<Record<string, unknown>> {
+  const from = folder === undefined ? import.meta.url : pathToFileURL(join(folder, 'package.json')).href;
+  let path: string;
+  try {
+    path = createRequire(from).resolve(name);
+  } catch {
+    const where = folder === undefined ? 'in the folder of cardvault' : `in ${folder}`;
+    throw new CustodyError(
+      `the library ${name} is not installed; run ${where}: npm install --no-save ${name} (or set CARDVAULT_LIBRARIES)`,
+    );
+  }
+  try {
+    const loaded = (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+    // A CommonJS module has its exports in `default` as well, and the analyzer of Node may not find all names.
+    return { ...loaded, ...(loaded['default'] as Record<string, unknown> | undefined) };
+  } catch {
+    throw new CustodyError(`the library ${name} cannot be loaded; install it again for this version of Node`);
+  }
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { createSecretKey, randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, test } from 'node:test';
+import { LIMITS } from '../../kernel/limits.ts';
+import { CustodyError, type RootKeys, SealedError } from '../custody.ts';
+import {
+  callLocalSocket,
+  fetchRootKeys,
+  type OpenSocket,
+  openLocalSocket,
+  type SocketService,
+  sendNextRootKey,
+} from './local-socket.ts';
+
+const USER = `uid:${process.geteuid?.()}`;
+const roots: RootKeys = {
+  root: createSecretKey(randomBytes(32)),
+  previous: createSecretKey(randomBytes(32)),
+};
+const progress = { threshold: 3, given: [2], isUnsealed: false };
+
+describe('the local socket', () => {
+  let folder: string;
+  let open: OpenSocket | undefined;
+  let calls: string[] = [];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'cv-'));
+    calls = [];
+  });
+  afterEach(async () => {
+    await open?.close();
+    open = undefined;
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const place = () => ({ path: join(folder, 'run', 'unseal.sock'), group: undefined });
+  const service: SocketService = {
+    progress: () => progress,
+    addShare: async ({ index, share }, peer) => {
+      calls.push(`${index} ${Buffer.from(share).toString()} ${peer}`);
+      if (index === 9) throw new CustodyError('share 9 is wrong');
+      return progress;
+    },
+    giveRootKeys: async (peer) => {
+      calls.push(peer);
+      if (calls.length > 1) throw new SealedError();
+      return roots;
+    },
+    replaceRootKey: async (next) => {
+      calls.push(next.export().toString('hex'));
+    },
+  };
+  const start = async (): Promise<void> => {
+    open = await openLocalSocket(place(), service);
+  };
+
+  test('gives the root key to the user of the service, and says when it is sealed', async () => {
+    await start();
+    const { root, previous } = await fetchRootKeys(place());
+    assert.ok(root.equals(roots.root) && previous?.equals(roots.previous as RootKeys['root']));
+    assert.deepEqual(calls, [USER]);
+    await assert.rejects(fetchRootKeys(place()), SealedError);
+    assert.deepEqual(readdirSync(dirname(place().path)), ['unseal.sock'], 'no proof of a user is left');
+  });
+
+  test('takes the next root key', async () => {
+    await start();
+    const next = createSecretKey(randomBytes(32));
+    await sendNextRootKey(place(), next);
+    assert.deepEqual(calls, [next.export().toString('hex')]);
+    await open?.close();
+    await assert.rejects(sendNextRootKey(place(), next), SealedError);
+  });
+
+  test('takes shares, with the proven user', async () => {
+    await start();
+    const share = { command: 'share', ceremony: 'c', share: Buffer.from('abc').toString('base64') } as const;
+    assert.deepEqual(await callLocalSocket(place(), { ...share, index: 1 }), { ok: true, progress });
+    assert.deepEqual(calls, [`1 abc ${USER}`]);
+    await assert.rejects(callLocalSocket(place(), { ...share, index: 9 }), /^CustodyError: share 9 is wrong$/);
+    assert.deepEqual(await callLocalSocket(place(), { command: 'status' }), { ok: true, progress });
+  });
+
+  test('is closed to other users', async () => {
+    await start();
+    assert.equal(statSync(dirname(place().path)).mode & 0o777, 0o700);
+    assert.equal(statSync(place().path).mode & 0o777, 0o600);
+  });
+
+  test('gives nothing to a client that does not prove its user', async () => {
+    await start();
+    const talk = (proof: (nonce: string) => void): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect(place().path);
+        let text = '';
+        socket.setEncoding('utf8').on('data', (chunk: string) => {
+          const isFirst = text === '';
+          text += chunk;
+          if (!isFirst) return;
+          proof(JSON.parse(chunk).nonce);
+          socket.write('{"command":"root-key"}\n');
+        });
+        socket.on('close', () => resolve(text.split('\n')[1] ?? ''));
+      });
+    const file = (nonce: string): string => join(dirname(place().path), `proof-${nonce.slice(0, 32)}`);
+    for (const proof of [
+      () => undefined,
+      (nonce: string) => writeFileSync(file(nonce), 'x'.repeat(nonce.length)),
+      (nonce: string) => writeFileSync(file(nonce), `${nonce} `),
+    ])
+      assert.match(await talk(proof), /the user of the connection is not proven/);
+    assert.match(await talk((nonce) => writeFileSync(file(nonce), nonce)), /"root"/);
+    assert.equal(calls.length, 1);
+  });
+
+  test('refuses messages that are malformed or too long', async () => {
+    await start();
+    const send = (text: string): Promise<string> =>
+      new Promise((resolve) => {
+        const socket = connect(place().path, () => socket.write(text));
+        let received = '';
+        socket.setEncoding('utf8').on('data', (chunk: string) => {
+          received += chunk;
+        });
+        socket.on('error', () => undefined);
+        socket.on('close', () => resolve(received));
+      });
+    assert.match(await send('no json\n'), /malformed/);
+    assert.match(await send('{"command":"other"}\n'), /malformed/);
+    assert.match(await send('x'.repeat(LIMITS.socketLineBytes + 1)), /too long/);
+    assert.deepEqual(calls, []);
+  });
+
+  test('is taken over from a process that was killed, and from no other', async () => {
+    await start();
+    await assert.rejects(openLocalSocket(place(), service), /another process already uses the socket/);
+    await open?.close();
+    // A server that is closed removes its socket; one that was killed does not.
+    writeFileSync(place().path, '');
+    await start();
+    assert.ok(await callLocalSocket(place(), { command: 'status' }));
+  });
+
+  test('is not used in a folder that others can enter', async () => {
+    mkdirSync(dirname(place().path), { mode: 0o755 });
+    chmodSync(dirname(place().path), 0o755);
+    await assert.rejects(start(), /chmod 700/);
+    const server = createServer().listen(place().path);
+    await assert.rejects(callLocalSocket(place(), { command: 'status' }), /chmod 700/);
+    server.close();
+  });
+
+  test('has a path that fits into an address', async () => {
+    const long = { path: join(folder, 'x'.repeat(100), 's'), group: undefined };
+    await assert.rejects(openLocalSocket(long, service), /CARDVAULT_SOCKET/);
+    await assert.rejects(callLocalSocket(long, { command: 'status' }), /CARDVAULT_SOCKET/);
+  });
+
+  test('is missing while no node runs', async () => {
+    assert.equal(await callLocalSocket(place(), { command: 'status' }), undefined);
+    await assert.rejects(fetchRootKeys(place()), SealedError);
+  });
+});
