@@ -22,6 +22,8 @@ import type { Recovery } from './recovery.ts';
 export type ManualOutcome = 'accepted' | 'refused';
 
 export interface ManualResolution {
+  /** The payment that the user looks at, whose operation it must be; absent where a command names the operation alone. */
+  readonly paymentId?: string;
   readonly transactionId: string;
   readonly outcome: ManualOutcome;
   /** The user's observation at the processor; empty when a command gives none. */
@@ -94,12 +96,12 @@ export class UnknownOutcomes {
     resolution: ManualResolution,
     right: ChangeRight = {},
   ): Promise<PaymentSnapshot> {
-    const { transactionId, outcome, reason } = resolution;
+    const { outcome, reason } = resolution;
     const { changeControl, activations, repository, idempotency } = this.#services;
     assertDisplayable(reason, 'reason');
     // Recovery has changed the payment since the user decided.
     if (transaction.attempt > 0) throw new Failure('changed_meanwhile');
-    const loaded = await this.#loadInDoubt(tenant, transactionId);
+    const loaded = await this.#loadNamed(tenant, resolution);
     assertResolvable(loaded, outcome);
     const summary = summarizeResolution(loaded, resolution);
     const change = { action: 'payment.resolve', summary, body: JSON.stringify(resolution) } as const;
@@ -118,9 +120,16 @@ export class UnknownOutcomes {
   /** Describes the resolution for an approver. Throws what its execution would throw now. */
   async summarize(tenant: Tenant, resolution: ManualResolution) {
     assertDisplayable(resolution.reason, 'reason');
-    const loaded = await this.#loadInDoubt(tenant, resolution.transactionId);
+    const loaded = await this.#loadNamed(tenant, resolution);
     assertResolvable(loaded, resolution.outcome);
     return summarizeResolution(loaded, resolution);
+  }
+
+  /** Throws `not_possible` as for an unknown operation when it is one of another payment. */
+  async #loadNamed(tenant: Tenant, { paymentId, transactionId }: ManualResolution): Promise<LoadedPayment> {
+    const loaded = await this.#loadInDoubt(tenant, transactionId);
+    if (paymentId !== undefined && loaded.payment.id !== paymentId) throw notPossible('noUnknownOutcome');
+    return loaded;
   }
 
   async #loadInDoubt(tenant: Tenant, id: string): Promise<LoadedPayment> {

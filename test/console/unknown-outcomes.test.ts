@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, executeApproval, setDualControl, showApproval } from '../../console/wire/approvals.ts';
+import { approve, executeApproval, listApprovals, setDualControl, showApproval } from '../../console/wire/approvals.ts';
 import { listAudit } from '../../console/wire/audit.ts';
 import { checkPaymentAsOperator, resolvePaymentAsOperator } from '../../console/wire/operator.ts';
 import {
@@ -162,6 +162,22 @@ describe('unknown outcomes in the console', { timeout: 240_000 }, () => {
       assertRefused(await resolve(id, body), 'not_possible');
     });
 
+    test('is for an operation of the payment in the path, by members and operators alike', async () => {
+      const [one, other] = [await lostCapture(), await lostCapture()];
+      const body = { transaction_id: other.capture, outcome: 'refused', reason: 'No record of it' };
+      await user.person.stepUp();
+      const refusals = [await resolve(one.id, body), await resolve('pay_none', body)];
+      await operator.stepUp();
+      const params = { id: merchant.account, where: 'sandbox', payment: one.id };
+      refusals.push(await operator.call(resolvePaymentAsOperator, { params, body }));
+      const unknown = await resolve(one.id, { ...body, transaction_id: 'pay_none' });
+      for (const refusal of refusals) {
+        assertRefused(refusal, 'not_possible');
+        assert.equal(refusal.json.message, unknown.json.message);
+      }
+      for (const { id } of [one, other]) assert.equal((await shown(id)).is_in_doubt, true);
+    });
+
     test('of a payment that names another operation than the one in doubt is refused', async () => {
       const { id } = await lostCapture();
       await user.person.stepUp();
@@ -208,11 +224,11 @@ describe('unknown outcomes in the console', { timeout: 240_000 }, () => {
       successData(await owner.call(setDualControl, { body: { dual_control: true } }));
     });
 
-    async function lost(): Promise<{ id: string; body: object }> {
+    async function lost(): Promise<{ id: string; capture: string; body: object }> {
       const id = idOf(await send('POST', PAYMENTS, order('authorization', { amount: 999, triggers: '_capture_lost' })));
       const capture = idOf(await send('POST', `${PAYMENTS}/${id}/capture`, followOnRequest('capture', 10)));
       await postpone(id);
-      return { id, body: { transaction_id: capture, outcome: 'refused', reason: 'No record of it' } };
+      return { id, capture, body: { transaction_id: capture, outcome: 'refused', reason: 'No record of it' } };
     }
 
     test('a member needs the approval of another, who sees the operation, the outcome and the reason', async () => {
@@ -236,6 +252,71 @@ describe('unknown outcomes in the console', { timeout: 240_000 }, () => {
       const { operations, status } = await shown(id, owner);
       assert.deepEqual([status, operations[1].state], ['Authorized', 'refused']);
       assert.equal(operations[1].history.at(-1).by.id, owner.person.id);
+    });
+
+    test('is refused for an operation of another payment, before a request is stored and when a stored one is executed', async () => {
+      const [one, other] = [await lost(), await lost()];
+      const pending = async () => successData(await owner.call(listApprovals)).approvals.length;
+      const before = await pending();
+      await owner.person.stepUp();
+      assertRefused(await resolve(one.id, other.body, owner), 'not_possible');
+      await operator.stepUp();
+      const params = { id: account, where: environment, payment: one.id };
+      assertRefused(await operator.call(resolvePaymentAsOperator, { params, body: other.body }), 'not_possible');
+      assert.equal(await pending(), before);
+      // Such requests are only in the database when an earlier version stored them.
+      const { approvals } = service.console;
+      const resolution = { paymentId: one.id, transactionId: other.capture, outcome: 'refused', reason: 'seen' };
+      const byOperator = await approvals.requestByOperator(
+        { account, environment },
+        { action: 'payment.resolve', summary: [], body: JSON.stringify(resolution) },
+        { actor: { type: 'person', id: operator.id, name: 'Olga' } },
+      );
+      assertRefused(await owner.call(approve, { params: { id: byOperator } }), 'not_possible');
+      const request = { environment, action: 'payment.resolve', summary: [] };
+      const call = { params: { account, environment, id: one.id }, body: JSON.stringify(other.body) };
+      const byMember = await service.core.transactions.run({ origin: { actor: { type: 'service' } } }, (transaction) =>
+        approvals.request(transaction, { account, person: owner.person }, { ...request, call }),
+      );
+      await second.person.stepUp();
+      successData(await second.call(approve, { params: { id: byMember } }));
+      assertRefused(await owner.call(executeApproval, { params: { id: byMember } }), 'not_possible');
+      for (const { id } of [one, other]) assert.equal((await shown(id, owner)).is_in_doubt, true);
+    });
+
+    test('a command of an operator waits for the approval of a member, and takes effect with it', async () => {
+      const { id, capture } = await lost();
+      const run = (...args: string[]) =>
+        new Shell(service.directory, service.core).run(
+          'payments',
+          ...args,
+          '--account',
+          account,
+          '--environment',
+          environment,
+        );
+      const resolution = ['--transaction', capture, '--outcome', 'refused', '--reason', 'No record of it'];
+      const { code, out, err } = await run('resolve', ...resolution, '--json');
+      assert.deepEqual([code, out], [1, '']);
+      const { approval_id: approval } = JSON.parse(err);
+      assert.deepEqual(JSON.parse(err), { error: 'approval required', approval_id: approval });
+      assert.equal((await shown(id, owner)).is_in_doubt, true);
+      const { approval: waiting } = successData(await owner.call(showApproval, { params: { id: approval } }));
+      assert.deepEqual([waiting.action, waiting.status, waiting.by_operator], ['payment.resolve', 'waiting', true]);
+      const lines = waiting.summary.map(({ name, value }: { name: string; value: string }) => `${name} ${value}`);
+      for (const line of [`payment ${id}`, 'operation capture', 'outcome refused', 'reason No record of it'])
+        assert.ok(lines.includes(line), line);
+      await owner.person.stepUp();
+      assert.deepEqual(successData(await owner.call(approve, { params: { id: approval } })), { executed: true });
+      const { operations, status } = await shown(id, owner);
+      assert.deepEqual([status, operations[1].state], ['Authorized', 'refused']);
+      const entry = operations[1].history.at(-1);
+      assert.deepEqual([entry.type, entry.by.type, entry.reason], ['resolved-manually', 'operator', 'No record of it']);
+      const [record] = await recordsOf(id, 'payment.resolved-manually', owner);
+      assert.deepEqual([record.actor_type, record.outcome], ['operator', 'refused']);
+      const again = await run('resolve', ...resolution);
+      assert.notEqual(again.code, 0);
+      assert.match(again.err, /no such transaction in doubt/);
     });
 
     test('an operator needs the approval of a member', async () => {

@@ -5,7 +5,7 @@ import type { ManualResolution } from '../../../src/payments/unknown-outcomes.ts
 import { checkPaymentAsOperator, resolvePaymentAsOperator } from '../../wire/operator.ts';
 import { checkPayment, type resolution, resolvePayment } from '../../wire/payments.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
-import { type AnyCall, executed, type Route, route } from '../route.ts';
+import { type AnyCall, type ConsoleCall, executed, type Route, route } from '../route.ts';
 import { getTenantOfPath } from './operator-accounts.ts';
 import { viewPayment } from './payment-detail.ts';
 
@@ -14,18 +14,22 @@ interface RequestedCheck {
   readonly paymentId: string;
 }
 
+/** Members name the payment as `id`, operators as `payment`. */
+const paymentOfPath = (params: AnyCall['params']): string => params['payment'] ?? params['id'] ?? '';
+
 const requestCheck = async ({ services, transaction, params }: AnyCall, tenant: Tenant): Promise<RequestedCheck> => ({
   tenant,
-  paymentId: await services.unknownOutcomes.requestCheck(transaction, tenant, params['payment'] ?? params['id'] ?? ''),
+  paymentId: await services.unknownOutcomes.requestCheck(transaction, tenant, paymentOfPath(params)),
 });
 
 const runCheck = ({ unknownOutcomes }: AnyCall['services'], { tenant, paymentId }: RequestedCheck): Promise<void> =>
   unknownOutcomes.check(tenant, paymentId);
 
-/** Throws `invalid_field` for a blank reason. */
-function toResolution({ transaction_id, outcome, reason }: ValueOf<typeof resolution>): ManualResolution {
+/** Returns the resolution of the payment of the path. Throws `invalid_field` for a blank reason. */
+function toResolution({ params, body }: ConsoleCall<ValueOf<typeof resolution>, unknown>): ManualResolution {
+  const { transaction_id, outcome, reason } = body;
   if (reason.trim() === '') throw invalidField('reason', 'required');
-  return { transactionId: transaction_id, outcome, reason: reason.trim() };
+  return { paymentId: paymentOfPath(params), transactionId: transaction_id, outcome, reason: reason.trim() };
 }
 
 /** Checks and manual resolutions. The inquiry is recorded before it is sent, and the resolution stored before it is shown. */
@@ -39,14 +43,15 @@ export const unknownOutcomeRoutes: readonly Route[] = [
   route(
     resolvePayment,
     {
-      intend: async ({ services, transaction, tenant, body, consent }) => {
+      intend: async (call) => {
+        const { services, transaction, tenant, consent } = call;
         const right = { consent, isMember: true };
-        await services.unknownOutcomes.resolve(transaction, tenant, toResolution(body), right);
+        await services.unknownOutcomes.resolve(transaction, tenant, toResolution(call), right);
       },
       send: async () => undefined,
       conclude: async (call) => executed(await viewPayment(call)),
     },
-    ({ services, tenant, body }) => services.unknownOutcomes.summarize(tenant, toResolution(body)),
+    (call) => call.services.unknownOutcomes.summarize(call.tenant, toResolution(call)),
   ),
 
   route(checkPaymentAsOperator, {
@@ -62,7 +67,7 @@ export const unknownOutcomeRoutes: readonly Route[] = [
   route(resolvePaymentAsOperator, async (call) => {
     const tenant = await getTenantOfPath(call);
     return toResultOrApproval(async () => {
-      await call.services.unknownOutcomes.resolve(call.transaction, tenant, toResolution(call.body));
+      await call.services.unknownOutcomes.resolve(call.transaction, tenant, toResolution(call));
       return { done: true };
     });
   }),
