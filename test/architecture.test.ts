@@ -94,7 +94,7 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
 const SHARED_FURTHER: Readonly<Record<string, string>> = {
   'src/accounts/account-events.ts': 'the audit event of an account that answers the question about dual control',
   'src/accounts/account-notices.ts': "an account's decision about dual control, and notices of operators' changes",
-  'src/accounts/account-store.ts': 'figures of all accounts in one read',
+  'src/accounts/account-store.ts': 'figures of all accounts in one read, and the lock under which members are added',
   'src/accounts/api-key-store.ts': 'progress of the keys of an account, for onboarding',
   'src/accounts/issue-key.ts': 'checks the attributes of a key before an approval is requested',
   'src/audit/access-recorder.ts': 'records of reading the log',

@@ -7,7 +7,7 @@ import { deleteFactorsByPerson, insertFactor, type NewFactor } from './factor-st
 import { newRecoveryCodesFactor } from './factors.ts';
 import { deleteResetsByPerson, redeemInvitation } from './invitation-store.ts';
 import { assertInviterStillAllowed, invalidLink, teamFull } from './invitations.ts';
-import { insertMembership, listMembershipsByPerson, type Membership } from './membership-store.ts';
+import { insertMembership, listMembershipsByPerson, lockTeam, type Membership } from './membership-store.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson, insertPerson, updatePerson } from './person-store.ts';
@@ -97,6 +97,7 @@ async function buildNewPerson(
     writes: [
       { write: await insertPerson(keyring, person), onConflict: notPossible('emailHasSignIn') },
       { write: deleteSession(session), onConflict: new Failure('not_signed_in') },
+      ...lockTeam(to.account).map((lock) => ({ write: lock, onConflict: new Failure('changed_meanwhile') })),
       { write: await insertMembership(keyring, membership), onConflict: teamFull() },
     ],
     events: [personEvent('person.joined', to.account, { person: person.id, detail: { role: to.role } })],

@@ -1,8 +1,9 @@
 import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/server';
-import type { Transaction } from '../../src/idempotency/transaction.ts';
+import type { OnConflict, Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
+import type { Write } from '../../src/storage/database.ts';
 import type { ClientContext, RelyingParty } from './client-context.ts';
 import { type CompletedEnrollment, completeEnrollment, mayResetFrom } from './complete-enrollment.ts';
 import { beginPasskey, newTotpFactor, registerPasskey, wrongCode } from './factors.ts';
@@ -10,9 +11,11 @@ import { type Invitation, redeemInvitation } from './invitation-store.ts';
 import { type Invitations, invalidLink, teamFull } from './invitations.ts';
 import {
   findMembership,
+  insertFirstMembership,
   insertMembership,
   listMembershipsByAccount,
   listMembershipsByPerson,
+  lockTeam,
   type Membership,
 } from './membership-store.ts';
 import { assertStrongPassword, unchangedPassword } from './password.ts';
@@ -165,14 +168,20 @@ export class Enrollment {
     if (role === undefined) throw notPossible('linkForPassword');
     if (email !== undefined && normalizeEmail(email) !== normalizeEmail(person.email))
       throw notPossible('linkForOther');
-    const membership = await this.#addMembership(transaction, person, { account, role });
+    const membership = { account, person: person.id, role, createdAt: transaction.now };
+    const insert = await insertMembership(keyring, membership);
+    const onConflict = async () => {
+      const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
+      return isMember ? notPossible('alreadyMember') : teamFull();
+    };
+    await this.#addMembership(transaction, person, membership, { write: insert, onConflict });
     transaction.write(redeemInvitation(invitation, transaction.now), invalidLink());
     return membership;
   }
 
   /**
    * Makes a signed-in operator the first owner of an account, as an invitation of their own would. Throws `not_possible` when
-   * the account has a user.
+   * the account has a user, also one who joins concurrently: the write itself has the condition.
    */
   async joinAsFirstOwner(transaction: Transaction, session: Session, account: string): Promise<Membership> {
     assertStage('signed-in', session);
@@ -180,25 +189,25 @@ export class Enrollment {
     if ((await listMembershipsByAccount(database, keyring, account)).length > 0) throw notPossible('accountHasUsers');
     const person = await findPerson(database, keyring, session.person);
     if (person === undefined) throw new Failure('not_signed_in');
-    return this.#addMembership(transaction, person, { account, role: 'owner' });
+    const membership = { account, person: person.id, role: 'owner', createdAt: transaction.now } as const;
+    const insert = await insertFirstMembership(keyring, membership);
+    const onConflict = notPossible('accountHasUsers');
+    await this.#addMembership(transaction, person, membership, { write: insert, onConflict });
+    return membership;
   }
 
   async #addMembership(
     transaction: Transaction,
     person: Person,
-    { account, role }: { readonly account: string; readonly role: Role },
-  ): Promise<Membership> {
-    const { database, keyring } = this.#dependencies;
-    const membership = { account, person: person.id, role, createdAt: transaction.now };
+    { account, role }: Membership,
+    insert: { readonly write: Write; readonly onConflict: OnConflict },
+  ): Promise<void> {
     // The user changes too, so that an earlier credential reset by an owner conflicts.
-    const { write } = await updatePerson(keyring, person, {});
+    const { write } = await updatePerson(this.#dependencies.keyring, person, {});
     transaction.write(write, new Failure('changed_meanwhile'));
-    transaction.write(await insertMembership(keyring, membership), async () => {
-      const isMember = (await findMembership(database, keyring, account, person.id)) !== undefined;
-      return isMember ? notPossible('alreadyMember') : teamFull();
-    });
+    for (const lock of lockTeam(account)) transaction.write(lock);
+    transaction.write(insert.write, insert.onConflict);
     transaction.record(personEvent('person.joined', account, { person: person.id, detail: { role } }));
-    return membership;
   }
 
   async #identify(

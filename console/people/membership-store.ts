@@ -1,3 +1,4 @@
+import { lockAccount } from '../../src/accounts/account-store.ts';
 import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -26,6 +27,9 @@ const LIST_BY_ACCOUNT = `select ${COLUMNS} from memberships where account = ?acc
 const FIND = `select ${COLUMNS} from memberships where account = ?account and person = ?`;
 const INSERT = `insert into memberships (account, person, role, mac, created_at) select ?account, ?, ?, ?, ?
   where (select count(*) from memberships where account = ?account) < ${LIMITS.peoplePerAccount}
+  on conflict do nothing`;
+const INSERT_FIRST = `insert into memberships (account, person, role, mac, created_at) select ?account, ?, ?, ?, ?
+  where not exists (select 1 from memberships where account = ?account)
   on conflict do nothing`;
 /** Others who take away a head of the same account wait for this unit, and then see what it left. */
 const LOCK_ROLE = 'update memberships set created_at = created_at where account = ?account and role = ?';
@@ -57,10 +61,23 @@ export const findMembership = async (
   person: string,
 ): Promise<Membership | undefined> => (await filterAuthentic(keyring, await database.read(FIND, account, person)))[0];
 
+/**
+ * To be written before a membership is inserted: members of an account are added one after the other, so that the conditions
+ * of the insert hold at its commit. Operators belong to no account; nothing depends on their number.
+ */
+export const lockTeam = (account: string): Write[] => (account === '' ? [] : [lockAccount(account)]);
+
 /** Conflicts when the person is a member, or the account has as many as it may have. */
-export async function insertMembership(keyring: Keyring, membership: Membership): Promise<Write> {
+export const insertMembership = (keyring: Keyring, membership: Membership): Promise<Write> =>
+  buildInsert(INSERT, keyring, membership);
+
+/** Conflicts when the account has a member. */
+export const insertFirstMembership = (keyring: Keyring, membership: Membership): Promise<Write> =>
+  buildInsert(INSERT_FIRST, keyring, membership);
+
+async function buildInsert(sql: string, keyring: Keyring, membership: Membership): Promise<Write> {
   const { account, person, role, createdAt } = membership;
-  return write(INSERT, [account, person, role, await computeRowMac(keyring, membership), createdAt, account], 1);
+  return write(sql, [account, person, role, await computeRowMac(keyring, membership), createdAt, account], 1);
 }
 
 /** Changes nothing; conflicts when the membership has ended, or its role is another by now. */

@@ -181,6 +181,13 @@ const toTamperedAccount = (row: Row): TamperedAccount => ({
   dualControl: true,
 });
 
+/**
+ * Changes nothing. Units that lock the same account are committed one after the other, and each sees what the one before it
+ * has written; without the lock two transactions of PostgreSQL do not. Conflicts when there is no such account.
+ */
+export const lockAccount = (account: string): Write =>
+  write('update accounts set revision = revision where id = ?', [account], 1);
+
 /** Changes nothing; conflicts when the account came under dual control since it was read. */
 export const assertNoDualControl = (account: string): Write =>
   write('update accounts set dual_control = 0 where id = ? and dual_control = 0', [account], 1);
