@@ -1,6 +1,6 @@
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
-import { RequestLogPruning } from './accounts/request-log.ts';
+import { RequestLogPruning } from './accounts/request-log-pruning.ts';
 import { type AlteredRows, RowCheck } from './audit/altered-rows.ts';
 import { PeriodicVerification } from './audit/periodic-verification.ts';
 import { HeadRecorder } from './audit/recorded-heads.ts';

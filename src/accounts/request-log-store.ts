@@ -1,5 +1,5 @@
 import type { Environment } from '../kernel/environment.ts';
-import { commitOrThrow, type Database, integer, type Row, text, type Value } from '../storage/database.ts';
+import { commitOrThrow, type Database, integer, type Row, text, type Value, write } from '../storage/database.ts';
 import type { Table } from '../storage/table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -33,15 +33,22 @@ const COLUMNS =
 const INSERT = `insert into request_log (account, environment, ${COLUMNS})
   values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 
+const OF_OWNER = 'account = ?account and environment = ?environment';
 const BEFORE = 'at <= ? and (at < ? or id < ?)';
 const NEWEST_FIRST = 'order by at desc, id desc limit ?';
 const LIST = `select account, environment, ${COLUMNS} from request_log where at >= ? and ${BEFORE} ${NEWEST_FIRST}`;
 const LIST_OF_TENANT = `select account, environment, ${COLUMNS} from request_log
-  where account = ?account and environment = ?environment and at >= ? and ${BEFORE} ${NEWEST_FIRST}`;
+  where ${OF_OWNER} and at >= ? and ${BEFORE} ${NEWEST_FIRST}`;
 
 const OLDEST = 'select account, environment, at from request_log where at <= ? order by at limit ?';
 const SKIP = `select at, id from request_log where ${BEFORE} ${NEWEST_FIRST} offset ?`;
-const DELETE = 'delete from request_log where account = ?account and environment = ?environment and at <= ?';
+/** Over SQLite the index by time has the columns of the key, so that no row is read. */
+const COUNT = `select account, environment, count(*) as number from
+    (select account, environment from request_log where ${BEFORE} ${NEWEST_FIRST}) as page
+  group by account, environment`;
+const OLDEST_OF_OWNER = `select at, id from request_log where ${OF_OWNER} order by at, id limit 1 offset ?`;
+const DELETE_OF_OWNER = `delete from request_log where ${OF_OWNER} and at <= ? and (at < ? or id <= ?)`;
+const DELETE = `delete from request_log where ${OF_OWNER} and at <= ?`;
 
 /** A row of the log, in the order of the columns of `INSERT`. */
 export type LogRow = readonly Value[];
@@ -84,14 +91,39 @@ export function listLogRows(database: Database, owner: LogOwner | undefined, ran
 
 export const toLogPosition = (row: Row): LogPosition => ({ at: integer(row, 'at'), id: integer(row, 'id') });
 
-/** Returns the row that follows `count` others behind a position; undefined when there are fewer rows. */
+/** Returns the last one of the `count` rows behind a position; undefined when there are fewer. */
 export async function findPositionBehind(
   database: Database,
   { at, id }: LogPosition,
   count: number,
 ): Promise<LogPosition | undefined> {
-  const [row] = await database.read(SKIP, at, at, id, 1, count);
+  const [row] = await database.read(SKIP, at, at, id, 1, count - 1);
   return row && toLogPosition(row);
+}
+
+/** Counts the `limit` rows behind a position by their owners. */
+export async function countRowsOfOwners(
+  database: Database,
+  { at, id }: LogPosition,
+  limit: number,
+): Promise<{ readonly owner: LogOwner; readonly rows: number }[]> {
+  return (await database.read(COUNT, at, at, id, limit)).map((row) => {
+    const [account, environment] = ownerOf(row);
+    return { owner: { account, environment }, rows: integer(row, 'number') };
+  });
+}
+
+/** Deletes the oldest `count` rows of an owner; none when there are fewer. Returns how many. */
+export async function deleteOldestRowsOf(
+  database: Database,
+  { account, environment }: LogOwner,
+  count: number,
+): Promise<number> {
+  const [row] = await database.read(OLDEST_OF_OWNER, account, environment, count - 1);
+  if (row === undefined) return 0;
+  const { at, id } = toLogPosition(row);
+  await commitOrThrow(database, { writes: [write(DELETE_OF_OWNER, [account, environment, at, at, id])] });
+  return count;
 }
 
 /** Deletes the oldest rows up to a time, about `limit` of them; returns how many were found. */
@@ -105,4 +137,7 @@ export async function deleteOldestRows(database: Database, upTo: number, limit: 
   return rows.length;
 }
 
-const ownerOf = (row: Row): [account: string, environment: string] => [text(row, 'account'), text(row, 'environment')];
+const ownerOf = (row: Row): [account: string, environment: Environment] => [
+  text(row, 'account'),
+  text(row, 'environment') as Environment,
+];

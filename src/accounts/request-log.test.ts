@@ -6,13 +6,16 @@ import { Failure, invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { CommitResult, Database, UnitOfWork } from '../storage/database.ts';
 import { StorageError } from '../storage/database.ts';
-import { type FinishedRequest, RequestLog, RequestLogPruning } from './request-log.ts';
+import { type FinishedRequest, RequestLog } from './request-log.ts';
+import { fairShare, RequestLogPruning } from './request-log-pruning.ts';
 import { type LoggedRequest, RequestLogQuery } from './request-log-query.ts';
 import { NO_ROUTE } from './request-log-terms.ts';
 
 const KEY = 'key_1';
 const ROUTE = { path: '/v1/tokens/:token/inspect' };
 const ROWS = 1_000_000;
+/** An account takes at most as many rows of the memory as it leaves free. */
+const ROWS_OF_ONE = LIMITS.requestLogRowsInMemory / 2;
 
 describe('the request log', { timeout: 60_000 }, () => {
   let service: TestService;
@@ -51,7 +54,7 @@ describe('the request log', { timeout: 60_000 }, () => {
   const stored = async (): Promise<readonly LoggedRequest[]> =>
     (await new RequestLogQuery({ database }).list({ account, environment: undefined }, {})).items;
   const withSuccess = (key = KEY): boolean => {
-    const taken = log.takesSuccess(key);
+    const taken = log.takesSuccess(account, key);
     if (taken) log.addSuccess(request({ status: 200, failure: undefined, caller: { account, key } }));
     return taken;
   };
@@ -119,7 +122,7 @@ describe('the request log', { timeout: 60_000 }, () => {
       assert.equal(withSuccess('key_2'), true);
       now += SECOND;
     }
-    assert.equal(log.takesSuccess(undefined), false);
+    assert.equal(log.takesSuccess(account, undefined), false);
     await log.flush();
     assert.equal((await stored()).length, 2 * (most + 1));
   });
@@ -157,18 +160,35 @@ describe('the request log', { timeout: 60_000 }, () => {
     for (let number = 0; number < kinds; number++) {
       const key = `key_${number}`;
       if (!log.addError(request({ caller: { account, key } }))) unrecorded++;
-      if (number >= LIMITS.requestLogRowsInMemory / 2) assert.equal(log.takesSuccess(key), false);
+      if (number >= ROWS_OF_ONE / 2) assert.equal(log.takesSuccess(account, key), false);
     }
     // Repetitions of what has an entry are still counted.
     assert.equal(log.addError(request({ caller: { account, key: 'key_0' } })), true);
-    assert.equal(unrecorded, kinds - LIMITS.requestLogRowsInMemory);
+    assert.equal(unrecorded, kinds - ROWS_OF_ONE);
     await flush();
     const [row = {}] = await database.read(
       'select count(*) as number from request_log where account = ?account',
       account,
     );
-    assert.equal(row['number'], LIMITS.requestLogRowsInMemory);
+    assert.equal(row['number'], ROWS_OF_ONE);
     assert.equal(log.addError(request()), true);
+  });
+
+  test('leaves room in memory for the requests of others while some accounts flood it', async () => {
+    const flood = (of: string): number => {
+      let rows = 0;
+      while (log.addError(request({ caller: { account: of, key: `${of}_${rows}` } }))) rows++;
+      return rows;
+    };
+    const [one, two] = [await service.newAccount(), await service.newAccount()];
+    assert.equal(flood(one), ROWS_OF_ONE);
+    assert.equal(flood(two), ROWS_OF_ONE / 2);
+    assert.equal(withSuccess(), false, 'successes take at most half of the memory');
+    for (let number = 0; number < 50; number++)
+      assert.equal(log.addError(request({ caller: { account, key: `key_${number}` } })), true);
+    await flush();
+    assert.equal((await stored()).length, 50);
+    assert.equal(flood(one), ROWS_OF_ONE, 'written rows take no room');
   });
 
   test('keeps a bounded number of entries while the database fails', async () => {
@@ -190,9 +210,9 @@ describe('the request log', { timeout: 60_000 }, () => {
     for (let round = 0; round < 3; round++) await assert.rejects(flush(), StorageError);
     isDown = false;
     await flush();
-    assert.equal(kinds, LIMITS.requestLogRowsInMemory);
+    assert.equal(kinds, ROWS_OF_ONE);
     fill();
-    assert.equal(kinds, 2 * LIMITS.requestLogRowsInMemory);
+    assert.equal(kinds, 2 * ROWS_OF_ONE);
   });
 
   test('writes each entry once when the database fails, and when the result of a write is unknown', async () => {
@@ -222,7 +242,7 @@ describe('the request log', { timeout: 60_000 }, () => {
 
   test('is switched off by 0 rows', async () => {
     log = newLog(database, 0);
-    assert.equal(log.takesSuccess(KEY), false);
+    assert.equal(log.takesSuccess(account, KEY), false);
     assert.equal(log.addError(request()), true);
     await flush();
     assert.deepEqual(await stored(), []);
@@ -334,6 +354,49 @@ describe('the request log', { timeout: 60_000 }, () => {
       assert.equal(kept.at(-1)?.at, now - 15 * SECOND);
     });
 
+    test('deletes the rows of a flood, and none of the accounts with few rows', async () => {
+      const few = await service.newAccount();
+      const addOf = (of: string, rows: number): void => {
+        for (let number = 0; number < rows; number++)
+          log.addError(request({ caller: { account: of, key: `key_${number}` } }));
+      };
+      addOf(few, 10);
+      log.addError(request({ environment: 'production', requestId: 'own' }));
+      await flush();
+      for (let round = 0; round < 3; round++) {
+        addOf(account, 100);
+        await flush();
+      }
+      const pruning = new RequestLogPruning({ database, rows: 49 });
+      assert.equal(await pruning.prune(now), 311 - 49);
+      const counts = await database.read(
+        'select account, environment, count(*) as number from request_log group by account, environment',
+      );
+      const rowsOf = (of: string, environment: string) =>
+        counts.find((row) => row['account'] === of && row['environment'] === environment)?.['number'];
+      assert.deepEqual(
+        [rowsOf(few, 'sandbox'), rowsOf(account, 'production'), rowsOf(account, 'sandbox')],
+        [10, 1, 38],
+      );
+    });
+
+    test('shares the rows equally, and what some leave of theirs among the others', () => {
+      assert.equal(fairShare([], 10), Number.POSITIVE_INFINITY);
+      assert.equal(fairShare([3, 7], 10), Number.POSITIVE_INFINITY);
+      assert.equal(fairShare([100, 100], 10), 5);
+      assert.equal(fairShare([100, 2, 100], 10), 4);
+      assert.equal(fairShare([1, 1, 1, 1000], 10), 7);
+      assert.equal(fairShare([5], 0), 0);
+    });
+
+    test('deletes some more than the surplus, so that each further row does not lead to a deletion', async () => {
+      await addSeconds(101);
+      const pruning = new RequestLogPruning({ database, rows: 200 });
+      assert.equal(await pruning.prune(now), 6);
+      await addSeconds(2);
+      assert.equal(await pruning.prune(now), 0);
+    });
+
     test('deletes rows of more than 30 days, and no younger ones', async () => {
       await addSeconds(2);
       now += LIMITS.requestLogDaysKept * DAY - SECOND;
@@ -347,9 +410,8 @@ describe('the request log', { timeout: 60_000 }, () => {
 
     test('does a bounded part of the work in each round, and counts on from there', async () => {
       const total = 45_000;
-      for (let written = 0; written < total; written += LIMITS.requestLogRowsInMemory) {
-        for (let key = 0; key < LIMITS.requestLogRowsInMemory; key++)
-          log.addError(request({ caller: { account, key: `key_${key}` } }));
+      for (let written = 0; written < total; written += ROWS_OF_ONE) {
+        for (let key = 0; key < ROWS_OF_ONE; key++) log.addError(request({ caller: { account, key: `key_${key}` } }));
         await flush();
       }
       const pruning = new RequestLogPruning({ database, rows: 10_000 });

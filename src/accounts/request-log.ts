@@ -1,10 +1,9 @@
-import { type Clock, DAY, type Random, SECOND } from '../kernel/clock.ts';
+import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
-import { yieldBeforeScan } from '../storage/pagination.ts';
-import { deleteOldestRows, findPositionBehind, insertLogRows, type LogRow, NEWEST } from './request-log-store.ts';
+import { insertLogRows, type LogRow } from './request-log-store.ts';
 import { NO_ROUTE } from './request-log-terms.ts';
 
 /** A caller as far as it is known, also when the request was rejected. */
@@ -71,6 +70,8 @@ export class RequestLog {
   #closed = 0;
   #second = 0;
   readonly #callers = new Map<string, CallerWindow>();
+  /** Number of the entries in memory of each account. */
+  readonly #rowsByAccount = new Map<string, number>();
   #nextId: number;
 
   /** `rows`: 0 switches the log off. */
@@ -81,13 +82,13 @@ export class RequestLog {
     this.#nextId = options.random.below(FIRST_IDS) * IDS_APART;
   }
 
-  /** True when a success of this key is one of those that are recorded. */
-  takesSuccess(key: string | undefined): boolean {
-    if (key === undefined || this.#isOff) return false;
+  /** True when a success of this key of an account is one of those that are recorded. */
+  takesSuccess(account: string | undefined, key: string | undefined): boolean {
+    if (account === undefined || key === undefined || this.#isOff) return false;
     this.#enterSecond(this.#clock());
     const caller = this.#callerOf(key);
     if (caller.successes >= LIMITS.requestLogSuccessesPerSecond) return false;
-    if (this.#inMemory() >= LIMITS.requestLogRowsInMemory / 2) return false;
+    if (!this.#hasRoom(account, LIMITS.requestLogRowsInMemory / 2)) return false;
     caller.successes++;
     return true;
   }
@@ -104,7 +105,7 @@ export class RequestLog {
     const { errors } = this.#callerOf(request.caller?.key ?? request.environment);
     const kindName = nameKind(request);
     const kind = errors.get(kindName);
-    const isFull = this.#inMemory() >= LIMITS.requestLogRowsInMemory;
+    const isFull = !this.#hasRoom(request.caller?.account ?? '', LIMITS.requestLogRowsInMemory);
     if (kind !== undefined && (isFull || kind.count >= LIMITS.requestLogErrorsPerSecond)) {
       kind.last.repeats++;
       return true;
@@ -135,16 +136,29 @@ export class RequestLog {
       this.#entries.unshift(...unwritten);
       this.#closed += unwritten.length;
       this.#writing -= entries.length;
+      for (const { values } of entries.slice(0, written)) this.#countRows(values, -1);
     }
   }
 
-  #inMemory(): number {
-    return this.#entries.length + this.#writing;
+  /**
+   * An account takes at most as many rows as it leaves free: one alone half of them, and a flood of one leaves room for the
+   * others.
+   */
+  #hasRoom(account: string, rows: number): boolean {
+    return (this.#rowsByAccount.get(account) ?? 0) < rows - this.#entries.length - this.#writing;
+  }
+
+  #countRows([account]: LogRow, change: 1 | -1): void {
+    const name = String(account);
+    const rows = (this.#rowsByAccount.get(name) ?? 0) + change;
+    if (rows > 0) this.#rowsByAccount.set(name, rows);
+    else this.#rowsByAccount.delete(name);
   }
 
   #add(at: number, request: FinishedRequest): LogEntry {
     const entry = { values: toValues(at, this.#nextId++, request), repeats: 0 };
     this.#entries.push(entry);
+    this.#countRows(entry.values, 1);
     return entry;
   }
 
@@ -201,57 +215,3 @@ const toValues = (at: number, id: number, request: FinishedRequest): LogRow => [
 ];
 
 const toRow = ({ values, repeats }: LogEntry): LogRow => [...values, repeats];
-
-/** Rows that one statement counts or deletes. */
-const ROWS_COUNTED = 10_000;
-const ROWS_DELETED = 2000;
-
-/** Deletes rows that are too old or too many, the oldest first. One node does it for all. */
-export class RequestLogPruning {
-  readonly #database: Database;
-  readonly #rows: number;
-  /** Where the counting continues, from the newest row on. */
-  #position = NEWEST;
-  #counted = 0;
-  /** The time of the newest row that is one too many, until all rows up to it are deleted. */
-  #surplus: number | undefined;
-
-  /** `rows`: the number of rows to keep. */
-  constructor(options: { database: Database; rows: number }) {
-    this.#database = options.database;
-    this.#rows = options.rows;
-  }
-
-  /** Does a bounded part of the work, and the next call continues. Returns the number of deleted rows. */
-  async prune(now: number): Promise<number> {
-    this.#surplus ??= await this.#findSurplus();
-    const upTo = Math.max(this.#surplus ?? 0, now - LIMITS.requestLogDaysKept * DAY);
-    let deleted = 0;
-    while (deleted < LIMITS.requestLogRowsDeletedPerRound) {
-      const found = await deleteOldestRows(this.#database, upTo, ROWS_DELETED);
-      deleted += found;
-      if (found === ROWS_DELETED) continue;
-      this.#surplus = undefined;
-      break;
-    }
-    return deleted;
-  }
-
-  /** Counts further rows. Returns undefined until the counting has reached a row that is one too many. */
-  async #findSurplus(): Promise<number | undefined> {
-    const end = this.#counted + LIMITS.requestLogRowsCountedPerRound;
-    while (this.#counted < end) {
-      const step = Math.min(ROWS_COUNTED, this.#rows - this.#counted);
-      await yieldBeforeScan();
-      const position = await findPositionBehind(this.#database, this.#position, step);
-      if (position === undefined || step < ROWS_COUNTED) {
-        this.#position = NEWEST;
-        this.#counted = 0;
-        return position?.at;
-      }
-      this.#position = position;
-      this.#counted += step;
-    }
-    return undefined;
-  }
-}

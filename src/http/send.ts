@@ -131,7 +131,7 @@ function recordRequest(
   if (requestLog === undefined) return;
   const { log, environment } = requestLog;
   const hasFailed = isError(status);
-  if (!hasFailed && !log.takesSuccess(grant?.key?.id)) return;
+  if (!hasFailed && !log.takesSuccess(grant?.tenant?.account, grant?.key?.id)) return;
   const caller = grant === undefined ? refusedCaller(failure) : callerOf(grant);
   const request = { environment, method, route, status, milliseconds, failure, requestId, address, caller };
   if (!hasFailed) log.addSuccess(request);
