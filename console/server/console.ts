@@ -48,7 +48,7 @@ export interface ConsoleInterface {
 }
 
 export function createConsoleInterface(dependencies: ConsoleDependencies, limits: ConsoleLimits): ConsoleInterface {
-  const { database, keyring, sadKeys, clock, usage } = dependencies;
+  const { database, keyring, sadKeys, clock, random, usage } = dependencies;
   const services: ConsoleServices = {
     ...dependencies,
     changes: listApprovableChanges(routes),
@@ -60,7 +60,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     captureQueries: new CaptureQueries({ database, keyring, sadKeys, clock }),
     paymentQueries: new PaymentQueries({ database, keyring }),
     usageOverview: new UsageOverview({ usage, database, clock }),
-    auditReading: new AuditLogQuery({ database }),
+    auditReading: new AuditLogQuery({ database, random }),
     requestLogQuery: new RequestLogQuery({ database }),
     alerts: new Alerts(dependencies),
     workbench: new Workbench(dependencies, dependencies),

@@ -21,7 +21,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
   before(async () => {
     service = await startTestService();
     ({ database } = service.core);
-    reading = new AuditLogQuery({ database });
+    reading = new AuditLogQuery({ database, random: service.core.random });
   });
   after(() => service.stop());
 

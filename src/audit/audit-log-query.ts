@@ -1,4 +1,4 @@
-import { MINUTE } from '../kernel/clock.ts';
+import { MINUTE, type Random } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -60,7 +60,7 @@ export class AuditLogQuery {
   readonly accessRecorder: AccessRecorder;
   readonly #database: Database;
 
-  constructor(options: { database: Database }) {
+  constructor(options: { database: Database; random: Random }) {
     this.accessRecorder = new AccessRecorder(options);
     this.#database = options.database;
   }

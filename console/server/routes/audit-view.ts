@@ -32,13 +32,12 @@ type AuditCall = ConsoleCall<Search, undefined>;
 
 async function readPage(call: AuditCall, account: string) {
   const { services, body } = call;
-  const { cursor, ...given } = body;
   const filter = parseFilter(body);
   const seen = await resolveScope(call, account);
-  const names = Object.keys(given).filter((name) => given[name as keyof typeof given] !== undefined);
-  const filters = names.filter((name) => name !== 'account').sort();
-  await services.auditReading.accessRecorder.record(services.clock, call, seen, filters);
-  const page = await services.auditReading.read(account, filter, cursor);
+  // The account of an operator's search is the scope.
+  const reading = { scope: seen, filters: { ...body, cursor: undefined, account: undefined } };
+  await services.auditReading.accessRecorder.record(services.clock, call, reading);
+  const page = await services.auditReading.read(account, filter, body.cursor);
   const count = () => services.auditReading.countMatching(account, filter);
   return toPageView(page, await services.listCounts.ofPage(listAudit, call, page, count));
 }

@@ -64,8 +64,10 @@ function toExportedRequest(request: LoggedRequest, names: ReadonlyMap<string, st
 async function readLog(call: AnyCall, scope: RequestScope, search: Search) {
   const { requestLogQuery, auditReading, serviceInfo, clock } = call.services;
   const seen = await resolveScope(call, scope.account);
-  await auditReading.accessRecorder.record(clock, call, seen, namesOf(search), 'requests.read');
-  const { items, cursor, searchedUntil } = await requestLogQuery.list(scope, parseFilter(search), search.cursor);
+  const { cursor: position, ...filters } = search;
+  const reading = { scope: seen, filters, list: scope.environment ?? '' };
+  await auditReading.accessRecorder.record(clock, call, reading, 'requests.read');
+  const { items, cursor, searchedUntil } = await requestLogQuery.list(scope, parseFilter(search), position);
   const names = await readKeyNames(call, items);
   return {
     requests: items.map((request) => toRequestView(request, names)),
@@ -74,11 +76,6 @@ async function readLog(call: AnyCall, scope: RequestScope, search: Search) {
     routes: [...serviceInfo.apiRoutes, NO_ROUTE],
   };
 }
-
-const namesOf = ({ cursor: _, ...filters }: Search): string[] =>
-  Object.entries(filters)
-    .flatMap(([name, value]) => (value === undefined ? [] : [name]))
-    .sort();
 
 /** Throws `invalid_field`. */
 const parseFilter = ({ key, route: path, status, error, request_id, address, from, to }: Search): RequestFilter => ({
