@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { refundPaymentManually, showPayment } from '../../console/wire/payments.ts';
 import { ApprovalRequired } from '../../src/accounts/change-control.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
+import { idOf, order, PAYMENTS } from '../interface/payment-requests.ts';
+import { newCaller } from '../interface/vault-requests.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import { type Member, newMember } from './member.ts';
 import { shareService } from './shared-service.ts';
@@ -17,12 +20,13 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
   let visitor: Visitor;
   let account: string;
   let ana: Member;
+  let ben: Member;
 
   before(async () => {
     ({ service, browser } = await shared.open());
     account = await service.newAccount('Corner shop');
     ana = await newMember(service, { account, role: 'owner', name: 'Ana', email: 'ana@example.com' });
-    await newMember(service, { account, role: 'developer', name: 'Ben', email: 'ben@example.com' });
+    ben = await newMember(service, { account, role: 'developer', name: 'Ben', email: 'ben@example.com' });
     await service.newKey(account, { environment: 'production', permissions: ['tokens:detokenize'] });
     visitor = await ana.visit(browser);
   });
@@ -73,5 +77,49 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     await visitor.checkAccessibility();
     await notice.getByRole('link').click();
     await page.getByRole('heading', { name: 'Audit log', level: 1 }).waitFor();
+  });
+
+  it('several payments are approved with one confirmation, and executed with another', async () => {
+    const environment = 'production';
+    const { send } = await newCaller(service, { account, environment });
+    const ids: string[] = [];
+    await ana.stepUp();
+    for (const amount of [10, 20.5, 30]) ids.push(idOf(await send('POST', PAYMENTS, order('payment', { amount }))));
+    for (const id of ids)
+      await ana.call(refundPaymentManually, { account, environment, id }, { expected_operations: 1 });
+    const approvers = await ben.visit(browser);
+    await ben.stepUp();
+    const decide = async (of: Visitor, verb: string, done: string): Promise<void> => {
+      const { page } = of;
+      await page.goto(`/a/${account}/approvals`);
+      const group = page.getByRole('group', { name: '3 requests' });
+      await group.getByText('Refund a payment: 3 requests').waitFor();
+      await group.getByText('60.50').waitFor();
+      await button(group, `${verb} 3 changes`).click();
+      const dialog = page.getByRole('dialog');
+      const changes = dialog.getByRole('group', { name: 'Changes' });
+      for (const id of ids) await changes.getByText(id).waitFor();
+      assert.equal(await changes.getByRole('listitem').count(), 3);
+      await of.checkAccessibility({ part: '[role=dialog]' });
+      await button(dialog, `${verb} 3 changes`).click();
+      await dialog.getByText(`3 of 3 changes ${done}.`).waitFor();
+      await button(dialog, 'Close').last().click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await decide(approvers, 'Approve', 'approved');
+    await ana.stepUp();
+    await decide(visitor, 'Execute', 'executed');
+    const records = (await service.core.database.read('select record from journal where account = ?account', account))
+      .map(({ record }) => JSON.parse(String(record)))
+      .filter(({ detail }) => detail?.change === 'payment.refund');
+    const by = (action: string, { id }: Member): number =>
+      new Set(records.filter((each) => each.action === action && each.actor.id === id).map(({ targets }) => targets[0]))
+        .size;
+    assert.deepEqual(
+      [by('approval.requested', ana), by('approval.approved', ben), by('approval.carried-out', ana)],
+      [3, 3, 3],
+    );
+    for (const id of ids)
+      assert.equal((await ana.call(showPayment, { account, environment, id })).operations[1].state, 'accepted');
   });
 });

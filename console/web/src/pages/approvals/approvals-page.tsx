@@ -16,6 +16,7 @@ import type { Approval } from './approval.ts';
 import { ApprovalCard } from './approval-card.tsx';
 import { type Decision, DecisionDialog } from './decision-dialog.tsx';
 import type { ExecutionResult } from './execution-result.ts';
+import { GroupBars } from './group-bar.tsx';
 import { NewKeyDialog } from './new-key-dialog.tsx';
 import { NewLinkDialog } from './new-link-dialog.tsx';
 
@@ -57,6 +58,7 @@ function ApprovalLists({
   return (
     <Stack gap="xl">
       <NewRows {...held.news} />
+      <GroupBars pending={held.rows ?? []} />
       {pending.length === 0 ? (
         <NoApprovals />
       ) : (

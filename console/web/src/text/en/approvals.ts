@@ -86,6 +86,31 @@ export const approvals = {
     confirm: 'Execute change',
     done: 'Change executed.',
   },
+  group: {
+    label: '{{number}} requests',
+    of: '{{action}}: {{number}} requests',
+    list: 'Changes',
+    close: 'Close',
+    approve: {
+      button: 'Approve {{number}} changes',
+      title: 'Approve {{number}} changes?',
+      text: '{{name}} can then execute each of them. Compare the changes with what you were told.',
+      done: '{{done}} of {{number}} changes approved.',
+    },
+    decline: {
+      button: 'Decline {{number}} changes',
+      title: 'Decline {{number}} changes?',
+      text: 'Nothing changes. {{name}} can request them again.',
+      done: '{{done}} of {{number}} changes declined.',
+    },
+    execute: {
+      button: 'Execute {{number}} changes',
+      title: 'Execute {{number}} changes?',
+      text: '{{name}} approved them. They apply in production immediately.',
+      done: '{{done}} of {{number}} changes executed.',
+    },
+    outcome: { waiting: 'Waiting', running: 'In progress', done: 'Done', stopped: 'Not sent' },
+  },
   waitsForOther: 'Another user has to decide.',
   secret: {
     title: 'Your new key',

@@ -88,6 +88,31 @@ export const approvals: typeof english = {
     confirm: 'Ejecutar cambio',
     done: 'Se ejecutó el cambio.',
   },
+  group: {
+    label: '{{number}} solicitudes',
+    of: '{{action}}: {{number}} solicitudes',
+    list: 'Cambios',
+    close: 'Cerrar',
+    approve: {
+      button: 'Aprobar {{number}} cambios',
+      title: '¿Aprobar {{number}} cambios?',
+      text: '{{name}} podrá ejecutar cada uno después. Compare los cambios con lo que le informaron.',
+      done: 'Se aprobaron {{done}} de {{number}} cambios.',
+    },
+    decline: {
+      button: 'Rechazar {{number}} cambios',
+      title: '¿Rechazar {{number}} cambios?',
+      text: 'No cambia nada. {{name}} puede solicitarlos de nuevo.',
+      done: 'Se rechazaron {{done}} de {{number}} cambios.',
+    },
+    execute: {
+      button: 'Ejecutar {{number}} cambios',
+      title: '¿Ejecutar {{number}} cambios?',
+      text: 'Los aprobó {{name}}. Se aplican en producción de inmediato.',
+      done: 'Se ejecutaron {{done}} de {{number}} cambios.',
+    },
+    outcome: { waiting: 'En espera', running: 'En curso', done: 'Hecho', stopped: 'No se envió' },
+  },
   waitsForOther: 'Debe decidir otro usuario.',
   secret: {
     title: 'Su clave nueva',
