@@ -4,6 +4,7 @@ import { measureGrowth } from './growth.ts';
 import { estimateSeconds, measureMatrix } from './matrix.ts';
 import { measurePeer } from './peer.ts';
 import { resultsPage } from './report.ts';
+import { isWithinCost, measureRequestLog, requestLogTable } from './request-log.ts';
 import { conditionsNow, readResults, writeResults } from './results.ts';
 import { measureSoak } from './soak.ts';
 
@@ -12,6 +13,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --growth [MILLIONS,MILLIONS] [--database …] [--rounds N] [--seconds N]
        npm run bench -- --soak MINUTES [--database sqlite|postgres]
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
+       npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
 --no-write prints the tables and writes no file.
 `;
 const DATABASES: Readonly<Record<string, DatabaseName>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
@@ -38,6 +40,7 @@ const DEFAULTS = {
   },
   growth: { rounds: 6, seconds: 2 },
   peer: { rounds: 6, seconds: 5 },
+  requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
 };
 
 const RECORDS = 2000;
@@ -55,6 +58,7 @@ function parse() {
         growth: { type: 'boolean', default: false },
         soak: { type: 'string' },
         peer: { type: 'string' },
+        'request-log': { type: 'boolean', default: false },
         'no-write': { type: 'boolean', default: false },
       },
       allowPositionals: true,
@@ -121,8 +125,18 @@ async function measureAll(): Promise<Results> {
   return { matrix: { conditions, ...(await measureMatrix(settings, print)) } };
 }
 
+/** Prints the cost of the request log. It is a limit to hold and no figure to publish, so no file is written. */
+async function reportRequestLog(): Promise<never> {
+  const [database = 'SQLite'] = databasesOf(['sqlite']);
+  const { warmSeconds } = DEFAULTS.requestLog;
+  const figures = await measureRequestLog({ ...roundsOf(DEFAULTS.requestLog), warmSeconds, database }, print);
+  process.stdout.write(`${requestLogTable(figures)}\n`);
+  process.exit(isWithinCost(figures) ? 0 : 1);
+}
+
 // Services end when this process exits.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
+if (values['request-log']) await reportRequestLog();
 const measured = await measureAll();
 process.stdout.write(`${resultsPage(measured)}\n`);
 const { short: isShort, only, connections, database } = values;

@@ -114,9 +114,13 @@ export class Service {
     this.#process = process;
   }
 
-  /** `database`: its address; empty is SQLite in the folder. */
-  static async start(directory: string, database: string): Promise<Service> {
-    const settings = settingsFor(directory, database);
+  /** `database`: its address; empty is SQLite in the folder. `variables`: settings of this service alone. */
+  static async start(
+    directory: string,
+    database: string,
+    variables: Readonly<Record<string, string>> = {},
+  ): Promise<Service> {
+    const settings = { ...settingsFor(directory, database), ...variables };
     const secrets = await createVault(settings);
     const port = await freePort();
     const program = join(import.meta.dirname, '..', 'bin', 'cardvault.mjs');

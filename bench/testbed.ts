@@ -63,8 +63,12 @@ export class Testbed {
   }
 
   /** Starts the service over SQLite, or over the database of this address. */
-  async startService(name: string, database?: { readonly address: string; readonly server: DatabaseServer }) {
-    const service = await Service.start(join(this.directory, name), database?.address ?? '');
+  async startService(
+    name: string,
+    database?: { readonly address: string; readonly server: DatabaseServer },
+    variables?: Readonly<Record<string, string>>,
+  ) {
+    const service = await Service.start(join(this.directory, name), database?.address ?? '', variables);
     this.#services.push(service);
     const target: Target = {
       ...{ name, port: service.port, secrets: service.secrets },

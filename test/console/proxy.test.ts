@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { en } from '../../console/web/src/text/en.ts';
+import { es } from '../../console/web/src/text/es.ts';
 import { approve, executeApproval, listApprovals, setDualControl } from '../../console/wire/approvals.ts';
 import { listAudit } from '../../console/wire/audit.ts';
 import { configureProxy, removeProxy, showProxy } from '../../console/wire/proxy.ts';
@@ -64,6 +66,16 @@ describe('the proxy in the console', { timeout: 120_000 }, () => {
       choices: [],
       is_secret: true,
     });
+  });
+
+  test('a created certificate contains the id of the account and not its name, as the form for an account says', async () => {
+    const desk = await newAccountUser(service, await service.newAccount('Harbour Books'));
+    await configured(desk, both);
+    const [certificate] = successData(await desk.call(showProxy)).merchant_certificates;
+    assert.equal(certificate.subject, `CN=${desk.account}`);
+    assert.ok(!Buffer.from(certificate.pem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64').includes('Harbour Books'));
+    assert.match(en.operator.accounts.nameHint, / Certificates contain the id of the account\.$/);
+    assert.match(es.operator.accounts.nameHint, / Los certificados contienen el id de la cuenta\.$/);
   });
 
   test('keys and settings are accepted, and private keys and passwords are never returned', async () => {
