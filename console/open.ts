@@ -5,7 +5,7 @@ import type { PublicRoute } from '../src/http/server.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
 import type { Table } from '../src/storage/table.ts';
 import type { AlertMails } from './alerts/alert-mails.ts';
-import type { SmtpServer } from './alerts/smtp.ts';
+import type { Mail, SmtpServer } from './alerts/smtp.ts';
 import type { Approvals } from './approvals/approvals.ts';
 import { addOperatorCommands, formatJoinUrl } from './cli.ts';
 import type { PeopleOptions, PeopleServices } from './people/people-services.ts';
@@ -104,7 +104,7 @@ export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, '
       const mails = facts.smtp && (await openMails(vault, facts, facts.smtp, onMailError));
       const evaluation = new AlertEvaluation(vault, { ...vault, ...facts }, mails?.queue);
       const alerts = { kind: 'alerts', run: () => evaluation.run() };
-      return mails === undefined ? [alerts] : [alerts, { kind: 'mails', run: mails.send }];
+      return mails === undefined ? [alerts] : [alerts, ...mails.tasks];
     },
     tasks: [{ kind: 'repeated refusals', run: () => repeats.flush() }],
     flush: () => repeats.flush({ all: true }),
@@ -117,13 +117,21 @@ async function openMails(
   { consoleUrl }: AlertFacts,
   server: SmtpServer,
   onError: (error: unknown) => void,
-): Promise<Pick<AlertMails, 'queue' | 'send'>> {
-  const [{ AlertMails }, { SmtpSender }] = await Promise.all([
+): Promise<Pick<AlertMails, 'queue'> & { readonly tasks: readonly PeriodicWork[] }> {
+  const [{ AlertMails }, { PersonMails }, { SmtpSender }] = await Promise.all([
     import('./alerts/alert-mails.ts'),
+    import('./alerts/person-mails.ts'),
     import('./alerts/smtp.ts'),
   ]);
   const sender = new SmtpSender(server);
   const { from } = server;
-  const mails = new AlertMails(vault, { send: (mail) => sender.send(mail), consoleUrl, from, onError });
-  return { queue: (...change) => mails.queue(...change), send: () => mails.send() };
+  const options = { send: (mail: Mail) => sender.send(mail), consoleUrl, from, onError };
+  const [ofAlerts, ofPeople] = [new AlertMails(vault, options), new PersonMails(vault, options)];
+  return {
+    queue: (...change) => ofAlerts.queue(...change),
+    tasks: [
+      { kind: 'mails', run: () => ofPeople.send() },
+      { kind: 'mails', run: () => ofAlerts.send() },
+    ],
+  };
 }

@@ -1,6 +1,7 @@
 import type { Table } from '../src/storage/table.ts';
 import { TABLES as alertMails } from './alerts/alert-mail-store.ts';
 import { TABLES as alerts } from './alerts/alert-store.ts';
+import { TABLES as personMails } from './alerts/person-mail-store.ts';
 import { TABLES as approvals } from './approvals/approval-store.ts';
 import { TABLES as factors } from './people/factor-store.ts';
 import { TABLES as invitations } from './people/invitation-store.ts';
@@ -21,6 +22,7 @@ export const CONSOLE_TABLES: readonly Table[] = [
   ...invitations,
   ...memberships,
   ...people,
+  ...personMails,
   ...savedViews,
   ...sessions,
   ...signInStates,

@@ -40,6 +40,7 @@ const WITHOUT_ACCOUNT = [
   'sad_keys',
   'verifications',
   'mail_schedules',
+  'person_mails',
 ];
 
 describe('the list of tables', () => {

@@ -144,6 +144,7 @@ const CONSOLE_TABLES: ReadonlySet<string> = new Set([
   'seen_alerts',
   'alert_mails',
   'mail_schedules',
+  'person_mails',
 ]);
 
 /**
@@ -165,6 +166,7 @@ const COMMITTING: Readonly<Record<string, string>> = {
   'src/payments/recovery.ts': 'claims of the recovery job',
   'src/payments/processors/simulator/': 'stands for a processor, with tables of its own',
   'console/alerts/alert-mails.ts': 'claims of mails, and what was sent',
+  'console/alerts/person-mails.ts': 'claims of mails, and what was sent',
   'console/alerts/alerts.ts': 'alerts, periodically',
   'console/approvals/approval-store.ts': 'sweep',
   'console/people/session-store.ts': 'sweep',

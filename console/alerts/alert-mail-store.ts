@@ -6,7 +6,7 @@ export const TABLES: readonly Table[] = [
   {
     name: 'alert_mails',
     key: ['account', 'alert', 'person'],
-    columns: { account: 'integer', alert: 'text', person: 'text', queued_at: 'integer' },
+    columns: { account: 'integer', alert: 'text', person: 'text', queued_at: 'integer', revision: 'integer' },
   },
   {
     name: 'mail_schedules',
@@ -16,10 +16,16 @@ export const TABLES: readonly Table[] = [
 ];
 
 /** An alert that waits to be sent to a user. */
-export interface QueuedMail {
+interface MailKey {
   readonly account: string;
   readonly alert: string;
   readonly person: string;
+}
+
+export interface QueuedMail extends MailKey {
+  readonly queuedAt: number;
+  /** Increases when the alert is queued again before it was sent. */
+  readonly revision: number;
 }
 
 export interface DueRecipient {
@@ -28,20 +34,22 @@ export interface DueRecipient {
   readonly attempts: number;
 }
 
-const INSERT = `insert into alert_mails (account, alert, person, queued_at) values (?account, ?, ?, ?)
-  on conflict do nothing`;
+const UPSERT = `insert into alert_mails (account, alert, person, queued_at, revision) values (?account, ?, ?, ?, 1)
+  on conflict (account, alert, person) do update set revision = alert_mails.revision + 1`;
 const COUNT = 'select count(*) as number from alert_mails';
 const LIST_DUE = `select distinct alert_mails.person as person, coalesce(mail_schedules.attempts, 0) as attempts
   from alert_mails left join mail_schedules on mail_schedules.person = alert_mails.person
   where coalesce(mail_schedules.due_at, 0) <= ? limit ?`;
-const LIST = 'select account, alert, person from alert_mails where person = ? order by queued_at, alert';
-const DELETE = 'delete from alert_mails where account = ?account and alert = ? and person = ?';
+const LIST = `select account, alert, person, queued_at, revision from alert_mails where person = ?
+  order by queued_at, alert`;
+const DELETE = 'delete from alert_mails where account = ?account and alert = ? and person = ? and revision = ?';
 const CLAIM = `insert into mail_schedules (person, due_at, attempts) values (?, ?, 0)
   on conflict (person) do update set due_at = excluded.due_at where mail_schedules.due_at <= ?`;
 const SCHEDULE = 'update mail_schedules set due_at = ?, attempts = ? where person = ?';
 
-export const queueMail = ({ account, alert, person }: QueuedMail, now: number): Write =>
-  write(INSERT, [account, alert, person, now]);
+/** Queues an alert; one that is queued already counts as another one, also while it is being sent. */
+export const queueMail = ({ account, alert, person }: MailKey, now: number): Write =>
+  write(UPSERT, [account, alert, person, now]);
 
 export const countQueuedMails = async (database: Database): Promise<number> =>
   integer((await database.read(COUNT))[0] ?? {}, 'number');
@@ -59,11 +67,14 @@ const toQueuedMail = (row: Row): QueuedMail => ({
   account: text(row, 'account'),
   alert: text(row, 'alert'),
   person: text(row, 'person'),
+  queuedAt: integer(row, 'queued_at'),
+  revision: integer(row, 'revision'),
 });
 
+/** Deletes what was sent. An alert that was queued again in the meantime remains. */
 export const deleteQueuedMails = (mails: readonly QueuedMail[]): Write => ({
   sql: DELETE,
-  rows: mails.map(({ account, alert, person }) => [account, alert, person]),
+  rows: mails.map(({ account, alert, person, revision }) => [account, alert, person, revision]),
 });
 
 /** Sets the time of the next mail of a user whose time has come; conflicts when another node was faster. */

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import { type Clock, HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -21,18 +22,21 @@ import {
 } from './alert-mail-store.ts';
 import { listAlerts } from './alert-store.ts';
 import { MAIL_TEXTS } from './mail-texts.ts';
-import type { Mail } from './smtp.ts';
+import { domainOf, type Mail, SEND_DEADLINE_MS } from './smtp.ts';
 
 /** A user gets at most one mail in this time; alerts that begin in between come together. */
 const INTERVAL_MS = 10 * MINUTE;
 /** Longer than a mail takes, so that no other node sends it meanwhile. */
-const CLAIM_MS = 2 * MINUTE;
+const CLAIM_MS = 2 * SEND_DEADLINE_MS;
+/** A mail that is not begun within this time after its claim, because the database was slow, belongs to the next claim. */
+const START_WITHIN_MS = SEND_DEADLINE_MS / 2;
 const RETRY_MS = MINUTE;
 const MAX_RETRY_MS = HOUR;
 /** About nine hours, after which the alerts of the mail are dropped: the console still shows them. */
 const MAX_ATTEMPTS = 14;
 const MAX_RECIPIENTS_PER_ROUND = 20;
 const MAX_LISTED = 50;
+const ID_CHARACTERS = 40;
 
 interface Services {
   readonly database: Database;
@@ -89,12 +93,12 @@ export class AlertMails {
     for (const recipient of await listDueRecipients(database, clock(), MAX_RECIPIENTS_PER_ROUND)) {
       const now = clock();
       const claim = await database.commit({ writes: [claimRecipient(recipient.person, now, now + CLAIM_MS)] });
-      if (claim.committed && !(await this.#sendTo(recipient))) return;
+      if (claim.committed && !(await this.#sendTo(recipient, now + START_WITHIN_MS))) return;
     }
   }
 
-  /** Returns false after a failure. */
-  async #sendTo({ person: id, attempts }: DueRecipient): Promise<boolean> {
+  /** Returns false after a failure. `startBefore`: the time from which on another node could send the mail as well. */
+  async #sendTo({ person: id, attempts }: DueRecipient, startBefore: number): Promise<boolean> {
     const { database, clock } = this.#services;
     const queued = await listQueuedMails(database, id);
     const person = await this.#findRecipient(id);
@@ -103,8 +107,10 @@ export class AlertMails {
       await this.#finish(id, queued, clock());
       return true;
     }
+    const mail = await this.#write(person, alerts, queued);
+    if (clock() >= startBefore) return false;
     try {
-      await this.#options.send(await this.#write(person, alerts));
+      await this.#options.send(mail);
     } catch (error) {
       this.#options.onError(error);
       if (attempts + 1 >= MAX_ATTEMPTS) await this.#finish(id, queued, clock() + INTERVAL_MS);
@@ -118,11 +124,13 @@ export class AlertMails {
     return true;
   }
 
-  /** Undefined for a user who no longer exists, or who is disabled. */
+  /** Undefined for a user who no longer exists, who is disabled, or whose address only the user has stated. */
   async #findRecipient(id: string): Promise<Person | undefined> {
     const { database, keyring } = this.#services;
     const state = await findSignInState(database, keyring, id);
-    return state === undefined || state.disabledAt !== undefined ? undefined : findPerson(database, keyring, id);
+    if (state === undefined || state.disabledAt !== undefined) return undefined;
+    const person = await findPerson(database, keyring, id);
+    return person?.isEmailUnconfirmed === true ? undefined : person;
   }
 
   #finish(person: string, queued: readonly QueuedMail[], dueAt: number): Promise<void> {
@@ -143,7 +151,7 @@ export class AlertMails {
     );
   }
 
-  async #write(person: Person, alerts: readonly Alert[]): Promise<Mail> {
+  async #write(person: Person, alerts: readonly Alert[], queued: readonly QueuedMail[]): Promise<Mail> {
     const texts = MAIL_TEXTS[person.language];
     const lines: string[] = [];
     for (const { account, environment, kind, severity } of alerts.slice(0, MAX_LISTED)) {
@@ -152,26 +160,25 @@ export class AlertMails {
       lines.push(`- ${texts.severity[severity]}: ${texts.kind[kind]} (${where})`);
     }
     if (alerts.length > MAX_LISTED) lines.push(texts.more(alerts.length - MAX_LISTED));
-    const [first, last] = [alerts[0]?.id ?? '', alerts.at(-1)?.id ?? ''];
-    const domain =
-      this.#options.from
-        .split('@')
-        .at(-1)
-        ?.replace(/[^a-z0-9.-]/gi, '') ?? 'cardvault';
     return {
       to: person.email,
       subject: texts.subject(alerts.length),
       text: [
-        texts.greeting(person.name),
         `${texts.intro}\n\n${lines.join('\n')}`,
         `${texts.link}\n${this.#options.consoleUrl()}/alerts`,
         `${texts.footer}\n`,
       ].join('\n\n'),
-      // The same for a repeat of the mail after a crash, so that a mail server can drop it.
-      messageId: `<${person.id}.${alerts.length}.${first}.${last}@${domain}>`,
+      messageId: `<${identify(queued)}@${domainOf(this.#options.from)}>`,
     };
   }
 }
+
+/** Returns a text that is the same for a repeat of the mail after a crash, so that a mail server can drop it, and no other. */
+const identify = (queued: readonly QueuedMail[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify(queued.map((mail) => [mail.person, mail.alert, mail.queuedAt, mail.revision])))
+    .digest('hex')
+    .slice(0, ID_CHARACTERS);
 
 function isWanted(person: Person, { kind, severity }: Alert): boolean {
   const { level, muted } = resolveAlertMails(person);

@@ -1,10 +1,13 @@
 import type { Language } from '../people/person.ts';
 import type { AlertKind, Severity } from './alert.ts';
+import type { PersonMail } from './person-mail-store.ts';
 
-/** Texts of mails about alerts. They name the kind and the account, and never an amount, a reference or a part of a card. */
+/**
+ * Texts of mails about alerts. They name the kind and the account, whose name an operator gave, and never an amount, a
+ * reference, a part of a card, or a text that a member wrote, such as a name of a user or of a key.
+ */
 interface MailTexts {
   readonly subject: (count: number) => string;
-  readonly greeting: (name: string) => string;
   readonly intro: string;
   readonly more: (count: number) => string;
   readonly link: string;
@@ -15,11 +18,59 @@ interface MailTexts {
   readonly kind: Readonly<Record<AlertKind, string>>;
 }
 
+type PersonMailTexts = Readonly<
+  Record<
+    PersonMail['kind'],
+    { readonly subject: string; readonly text: (consoleUrl: string, code: string) => readonly string[] }
+  >
+>;
+
+/** Texts of mails to a user about their own sign-in, in paragraphs. None names the new address, which is a text of a user. */
+export const PERSON_MAIL_TEXTS: Readonly<Record<Language, PersonMailTexts>> = {
+  en: {
+    'email-changed': {
+      subject: 'cardvault: your email address was changed',
+      text: (consoleUrl) => [
+        'The email address with which you sign in to cardvault was changed from this one to another one, and your other sessions ended.',
+        'If you did not change it, tell an owner of your account or an operator at once: they can reset your sign-in.',
+        consoleUrl,
+      ],
+    },
+    'email-code': {
+      subject: 'cardvault: confirm your email address',
+      text: (consoleUrl, code) => [
+        'Enter this code under Alerts in the console, to get alerts by email at this address:',
+        code,
+        `${consoleUrl}/alerts`,
+        'It is valid for 30 minutes. If you did not request it, ignore this email.',
+      ],
+    },
+  },
+  es: {
+    'email-changed': {
+      subject: 'cardvault: se cambió su correo electrónico',
+      text: (consoleUrl) => [
+        'El correo electrónico con el que usted ingresa a cardvault se cambió de este a otro, y sus demás sesiones terminaron.',
+        'Si usted no lo cambió, avise de inmediato a un propietario de su cuenta o a un operador: pueden restablecer su acceso.',
+        consoleUrl,
+      ],
+    },
+    'email-code': {
+      subject: 'cardvault: confirme su correo electrónico',
+      text: (consoleUrl, code) => [
+        'Escriba este código en Alertas, en la consola, para recibir alertas en este correo:',
+        code,
+        `${consoleUrl}/alerts`,
+        'Vale por 30 minutos. Si usted no lo solicitó, ignore este correo.',
+      ],
+    },
+  },
+};
+
 export const MAIL_TEXTS: Readonly<Record<Language, MailTexts>> = {
   en: {
     subject: (count) => (count === 1 ? 'cardvault: one alert' : `cardvault: ${count} alerts`),
-    greeting: (name) => `Hello ${name},`,
-    intro: 'these alerts began in cardvault:',
+    intro: 'These alerts began in cardvault:',
     more: (count) => `and ${count} more.`,
     link: 'Open the list to see the details:',
     footer: 'You choose under Alerts which alerts come by email.',
@@ -42,8 +93,7 @@ export const MAIL_TEXTS: Readonly<Record<Language, MailTexts>> = {
   },
   es: {
     subject: (count) => (count === 1 ? 'cardvault: una alerta' : `cardvault: ${count} alertas`),
-    greeting: (name) => `Hola, ${name}:`,
-    intro: 'estas alertas comenzaron en cardvault:',
+    intro: 'Estas alertas comenzaron en cardvault:',
     more: (count) => `y ${count} más.`,
     link: 'Abra la lista para ver los detalles:',
     footer: 'En Alertas usted elige qué alertas llegan por correo.',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { SendMailOptions } from 'nodemailer';
 import { SECOND } from '../../src/kernel/clock.ts';
 
 /** An SMTP server, as the operator configured it. */
@@ -24,7 +25,17 @@ export interface Mail {
   readonly messageId: string;
 }
 
+/** Limit of one step, such as the greeting of the server. */
 const TIMEOUT_MS = 20 * SECOND;
+/** Limit of a whole mail, also with a server that keeps sending a little. */
+export const SEND_DEADLINE_MS = 60 * SECOND;
+
+/** Returns the domain of the sender, for the ids of mails. */
+export const domainOf = (from: string): string =>
+  from
+    .split('@')
+    .at(-1)
+    ?.replace(/[^a-z0-9.-]/gi, '') || 'cardvault';
 
 /** Thrown when a mail was not sent. Its message has codes of the failure, and no text of the server. */
 export class MailError extends Error {
@@ -34,12 +45,14 @@ export class MailError extends Error {
 /** Sends mails by SMTP. The library is loaded with the first one. */
 export class SmtpSender {
   readonly #server: SmtpServer;
+  readonly #deadlineMs: number;
 
-  constructor(server: SmtpServer) {
+  constructor(server: SmtpServer, { deadlineMs = SEND_DEADLINE_MS }: { readonly deadlineMs?: number } = {}) {
     this.#server = server;
+    this.#deadlineMs = deadlineMs;
   }
 
-  /** Resolves when the server has accepted the mail. Throws `MailError`. */
+  /** Resolves when the server has accepted the mail. Throws `MailError`; at the deadline the connection is closed. */
   async send({ to, ...mail }: Mail): Promise<void> {
     const { host, port, isTls, requiresTls, user, from, ca } = this.#server;
     const { createTransport } = await import('nodemailer');
@@ -58,7 +71,14 @@ export class SmtpSender {
         disableUrlAccess: true,
       });
       try {
-        await transport.sendMail({ ...mail, from, to: { name: '', address: to } });
+        const signal = AbortSignal.timeout(this.#deadlineMs);
+        const message: SendMailOptions & { signal: AbortSignal } = {
+          ...mail,
+          from,
+          to: { name: '', address: to },
+          signal,
+        };
+        await transport.sendMail(message);
       } finally {
         transport.close();
       }

@@ -84,12 +84,13 @@ export async function completeEnrollment(
 async function buildNewPerson(
   { keyring, clock }: PeopleDependencies,
   session: Session,
-  { email, name, language, password }: PendingEnrollment,
+  { email, isEmailUnconfirmed, name, language, password }: PendingEnrollment,
   to: Authority & { role: Role },
 ): Promise<EnrolledUser> {
   const createdAt = clock();
   const settings = { language, timeZone: BROWSER_TIME_ZONE };
-  const person: Person = { id: session.person, email, name, ...settings, password, revision: 1, createdAt };
+  const identity = { id: session.person, email, isEmailUnconfirmed, name };
+  const person: Person = { ...identity, ...settings, password, revision: 1, createdAt };
   const membership = { ...to, person: person.id, createdAt };
   return {
     person,

@@ -93,6 +93,7 @@ export class Enrollment {
     const pendingEnrollment: PendingEnrollment = {
       invitation: invitationReference,
       email,
+      ...(invitation.email === undefined && role !== undefined && { isEmailUnconfirmed: true }),
       name,
       language,
       password,

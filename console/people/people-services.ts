@@ -1,4 +1,5 @@
 import { AuditThrottle } from './audit-throttle.ts';
+import { EmailConfirmation } from './email-confirmation.ts';
 import { Enrollment } from './enrollment.ts';
 import { FactorManagement } from './factor-management.ts';
 import { Invitations } from './invitations.ts';
@@ -13,6 +14,7 @@ import { Team } from './team.ts';
 /** Use cases about users, for routes and commands. */
 export interface PeopleServices {
   readonly people: People;
+  readonly emailConfirmation: EmailConfirmation;
   readonly team: Team;
   readonly invitations: Invitations;
   readonly sessions: Sessions;
@@ -44,6 +46,7 @@ export function createPeopleServices({
   const invitations = new Invitations(dependencies);
   return {
     people: new People({ ...dependencies, passwords }),
+    emailConfirmation: new EmailConfirmation(dependencies),
     team: new Team(dependencies),
     invitations,
     sessions: new Sessions(dependencies),

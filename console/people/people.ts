@@ -15,7 +15,10 @@ import { withNewPassword, withoutLocks } from './sign-in-state.ts';
 import { findSignInState, updateSignInState } from './sign-in-state-store.ts';
 
 /** A user as others see them. */
-export type Profile = Pick<Person, 'id' | 'email' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'createdAt'>;
+export type Profile = Pick<
+  Person,
+  'id' | 'email' | 'isEmailUnconfirmed' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'createdAt'
+>;
 
 /** The users of the console. */
 export class People {
@@ -87,7 +90,7 @@ export class People {
   }
 
   /**
-   * Changes the user's own email; ends all other sessions. No message is sent. The logs of all accounts of the user record it,
+   * Changes the user's own email, which is not confirmed then; ends all other sessions. The logs of all accounts of the user record it,
    * and an attempt with the email of another user as well. Throws `step_up_required`, `invalid_field`, and `not_possible` for
    * such an email.
    */
@@ -133,9 +136,19 @@ export class People {
 const toOptionalProfile = (person: Person | undefined): Profile | undefined =>
   person === undefined ? undefined : toProfile(person);
 
-const toProfile = ({ id, email, name, language, timeZone, alertMails, createdAt }: Person): Profile => ({
+const toProfile = ({
   id,
   email,
+  isEmailUnconfirmed,
+  name,
+  language,
+  timeZone,
+  alertMails,
+  createdAt,
+}: Person): Profile => ({
+  id,
+  email,
+  ...(isEmailUnconfirmed === true && { isEmailUnconfirmed }),
   name,
   language,
   timeZone,

@@ -29,7 +29,10 @@ const UPDATE = 'update people set record = ?, revision = ? where id = ? and revi
 const LOCK = 'update people set revision = revision where id = ? and revision = ?';
 const DELETE = 'delete from people where id = ? and revision = ?';
 
-type Sealed = Pick<Person, 'email' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'password'>;
+type Sealed = Pick<
+  Person,
+  'email' | 'isEmailUnconfirmed' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'password'
+>;
 
 const recordContext = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
   serviceContext('people', id, String(revision), String(createdAt));
@@ -72,7 +75,7 @@ export async function updatePerson(
 export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [id, revision], 1);
 
 /**
- * Changes the email by deleting and inserting the row. The first write conflicts when the user has changed since they were
+ * Changes the email, which is not confirmed then, by deleting and inserting the row. The first write conflicts when the user has changed since they were
  * read, the second when another user has the email: the unique index decides.
  */
 export async function updateEmail(
@@ -80,7 +83,7 @@ export async function updateEmail(
   before: Person,
   email: string,
 ): Promise<{ writes: readonly [Write, Write]; person: Person }> {
-  const person = { ...before, email, revision: before.revision + 1 };
+  const person = { ...before, email, isEmailUnconfirmed: true, revision: before.revision + 1 };
   return { person, writes: [deletePerson(before), await insertPerson(keyring, person)] };
 }
 
@@ -88,8 +91,8 @@ export async function updateEmail(
 export const lockPerson = ({ id, revision }: Person): Write => write(LOCK, [id, revision], 1);
 
 function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
-  const { email, name, language, timeZone, alertMails, password } = person;
-  const sealed: Sealed = { email, name, language, timeZone, alertMails, password };
+  const { email, isEmailUnconfirmed, name, language, timeZone, alertMails, password } = person;
+  const sealed: Sealed = { email, isEmailUnconfirmed, name, language, timeZone, alertMails, password };
   return sealRecord(keyring, recordContext(person), sealed);
 }
 

@@ -27,6 +27,8 @@ export interface AlertMails {
 export interface Person {
   readonly id: string;
   readonly email: string;
+  /** True for an address that only the user has stated, until a code that was sent there is entered. */
+  readonly isEmailUnconfirmed?: boolean | undefined;
   readonly name: string;
   readonly language: Language;
   /** Name of the IANA database, such as `America/Bogota`, or `BROWSER_TIME_ZONE`. */

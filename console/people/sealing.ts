@@ -49,6 +49,7 @@ export async function unsealRows<T>(rows: readonly Row[], unseal: (row: Row) => 
 
 type DigestPurpose =
   | 'email'
+  | 'email code'
   | 'password'
   | 'session'
   | 'invitation'

@@ -33,6 +33,8 @@ export interface PendingEnrollment {
   /** A credential reset has no role. */
   readonly invitation: Pick<Invitation, 'account' | 'id' | 'role' | 'inviterId' | 'createdAt'>;
   readonly email: string;
+  /** True when the invitation named no address, so that only the user has stated it. */
+  readonly isEmailUnconfirmed?: boolean;
   readonly name: string;
   readonly language: Language;
   readonly password: PasswordHash;
@@ -50,6 +52,8 @@ export interface SessionNotes {
   /** Secret of an authenticator app that is not confirmed yet; base32. */
   readonly totp?: string | undefined;
   readonly pendingEnrollment?: PendingEnrollment | undefined;
+  /** The code that was sent to a new address: a digest, base64, and when. */
+  readonly emailCode?: { readonly digest: string; readonly sentAt: number } | undefined;
   /** Wrong codes and passwords since the last verified second factor. */
   readonly failures?: number | undefined;
 }

@@ -11,7 +11,7 @@ import { anonymousOrigin, type ClientContext, personOrigin } from '../people/cli
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
 import { assertStage, assertSteppedUp, isCsrfToken, type Session } from '../people/session.ts';
-import { changeEmail, changePassword } from '../wire/profile.ts';
+import { changeEmail, changePassword, confirmEmail, sendEmailCode } from '../wire/profile.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import {
   EXPIRED_SESSION_COOKIE,
@@ -29,8 +29,10 @@ import { isId } from './user-input.ts';
 const RELYING_PARTY_NAME = 'cardvault';
 /** Access that can be requested without a session. */
 const WITHOUT_SESSION: ReadonlySet<string> = new Set(['public', 'signing-in', 'enrolling']);
-/** These calls hash passwords, or reveal whether an email address is known, so their number is limited. */
-const RATE_LIMITED_PATHS: ReadonlySet<string> = new Set([changePassword.path, changeEmail.path]);
+/** These calls hash passwords, reveal whether an email address is known, or send mails, so their number is limited. */
+const RATE_LIMITED_PATHS: ReadonlySet<string> = new Set(
+  [changePassword, changeEmail, sendEmailCode, confirmEmail].map(({ path }) => path),
+);
 const STAGES: Readonly<Record<string, Session['stage']>> = { 'signing-in': 'password-given', enrolling: 'enrolling' };
 
 export interface SessionDoorOptions {

@@ -51,7 +51,11 @@ export const showAlertMails = define({
   method: 'GET',
   path: '/api/alerts/mails',
   access: 'person',
-  data: object({ is_available: output.bool('A server that sends mails is configured'), ...mails }),
+  data: object({
+    is_available: output.bool('A server that sends mails is configured'),
+    is_confirmed: output.bool('The address of the user is confirmed; no mails go to another one'),
+    ...mails,
+  }),
 });
 
 export const chooseAlertMails = define({

@@ -1,4 +1,4 @@
-import { object, optional, output, plainText } from '../../src/http/fields.ts';
+import { anyText, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { define, done } from './definition.ts';
 import { code, credential, label, language, passkeyOptions, secret, session, totp } from './session.ts';
@@ -45,6 +45,23 @@ export const editProfile = define({
     time_zone: optional(plainText(LIMITS.timeZoneCharacters, 'Name of the IANA database, or browser')),
   }),
   data: session,
+});
+
+/** Sends a code to an address that the user has changed to, and that is not confirmed. */
+export const sendEmailCode = define({
+  method: 'POST',
+  path: '/api/profile/email/code',
+  access: 'person',
+  data: object({ done }),
+});
+
+/** Confirms the address, so that alerts go there by mail. */
+export const confirmEmail = define({
+  method: 'POST',
+  path: '/api/profile/email/confirm',
+  access: 'person',
+  body: object({ code: anyText(LIMITS.signInCodeCharacters, 'The code of the mail') }),
+  data: object({ done }),
 });
 
 /** Changes the address for sign-in; ends all other sessions. */

@@ -68,6 +68,7 @@ export const AUDIT_ACTIONS = [
   'password.blocked',
   'password.changed',
   'email.changed',
+  'email.confirmed',
   'membership.changed',
   'membership.removed',
   'invitation.revoked',

@@ -114,7 +114,7 @@ const COOKIE = '__Host-cardvault-session';
 /** A browser in which the user of that client is signed in. */
 export async function visitAs(client: ConsoleClient, browser: TestBrowser, options?: VisitorOptions): Promise<Visitor> {
   const visitor = await browser.newVisitor(options);
-  await giveSession(visitor.page, client, browser.origin);
+  await giveSession(visitor.page, client, options?.origin ?? browser.origin);
   return visitor;
 }
 

@@ -54,10 +54,13 @@ async function start(): Promise<SharedService> {
 }
 
 /** Starts a service without any record, with the key that the shared browser trusts. */
-export async function startEmptyService(shared: TestService): Promise<TestService> {
+export async function startEmptyService(
+  shared: TestService,
+  variables: Readonly<Record<string, string>> = {},
+): Promise<TestService> {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-empty-'));
   cpSync(join(shared.directory, 'tls'), join(directory, 'tls'), { recursive: true });
-  const service = await startTestService({ directory });
+  const service = await startTestService({ directory, variables });
   const stop = async (): Promise<void> => {
     await service.stop();
     rmSync(directory, { recursive: true, force: true });

@@ -6,16 +6,18 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { AlertMails } from '../../console/alerts/alert-mails.ts';
 import { AlertEvaluation } from '../../console/alerts/alerts.ts';
-import { SmtpSender, type SmtpServer } from '../../console/alerts/smtp.ts';
+import { type Mail, SEND_DEADLINE_MS, SmtpSender, type SmtpServer } from '../../console/alerts/smtp.ts';
 import { findSignInState, updateSignInState } from '../../console/people/sign-in-state-store.ts';
 import { chooseAlertMails, showAlertMails } from '../../console/wire/alerts.ts';
-import { editProfile } from '../../console/wire/profile.ts';
-import { DAY, MINUTE } from '../../src/kernel/clock.ts';
-import { commitOrThrow, write } from '../../src/storage/database.ts';
+import { listAudit } from '../../console/wire/audit.ts';
+import { changeEmail, confirmEmail, editProfile, sendEmailCode } from '../../console/wire/profile.ts';
+import { DAY, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { commitOrThrow, type Database, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
-import { MailServer, SMTP_PASSWORD } from '../fixtures/smtp.ts';
+import { MailServer, type ReceivedMail, SMTP_PASSWORD } from '../fixtures/smtp.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller } from '../interface/vault-requests.ts';
+import { assertRefused, successData } from './account-user.ts';
 import { newPerson } from './console-client.ts';
 
 describe('alerts by mail', { timeout: 120_000 }, () => {
@@ -40,19 +42,23 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
   afterEach(() => server.stop());
 
   /** A node that evaluates and sends when a test says so. */
-  const newNode = (address: SmtpServer = server.address()) => {
+  const newNode = (
+    address: SmtpServer = server.address(),
+    send = (mail: Mail): Promise<void> => new SmtpSender(address).send(mail),
+  ) => {
     const services = { ...service.core, clock: now };
-    const sender = new SmtpSender(address);
-    const mails = new AlertMails(services, {
-      send: (mail) => sender.send(mail),
+    const options = {
+      send,
       consoleUrl: () => 'https://console.example.com',
       from: 'vault@example.com',
-      onError: (error) => errors.push(String(error)),
-    });
+      onError: (error: unknown) => void errors.push(String(error)),
+    };
+    const mails = new AlertMails(services, options);
     const sources = { ...service.core, certificateEnd: () => undefined };
     return {
       evaluate: () => new AlertEvaluation(services, sources, (...change) => mails.queue(...change)).run(),
       send: () => mails.send(),
+      options,
     };
   };
 
@@ -64,18 +70,27 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     return { account, owner };
   };
 
-  const addExpiringKey = async (account: string, days: number): Promise<void> => {
-    const { id } = await service.newKey(account, { permissions: ['tokens:inspect'], name: 'Secret Shop' });
-    const expire = 'update api_keys set expires_at = ? where account = ?account and id = ?';
-    await commitOrThrow(service.core.database, {
-      writes: [write(expire, [now() + days * DAY, account, id], 1)],
+  const expire = (account: string, key: string, days: number): Promise<void> =>
+    commitOrThrow(service.core.database, {
+      writes: [
+        write(
+          'update api_keys set expires_at = ? where account = ?account and id = ?',
+          [now() + days * DAY, account, key],
+          1,
+        ),
+      ],
     });
+  const addExpiringKey = async (account: string, days: number): Promise<string> => {
+    const { id } = await service.newKey(account, { permissions: ['tokens:inspect'], name: 'Secret Shop' });
+    await expire(account, id, days);
+    return id;
   };
 
   const mailsTo = ({ email }: { readonly email: string }) => server.mails.filter(({ to }) => to.includes(email));
 
   test('come over TLS with authentication, and name the kind, the account and the console', async () => {
     const { account, owner } = await newAlertedOwner();
+    await owner.call(editProfile, { body: { name: 'Call +57 300 to keep your account' } });
     const node = newNode();
     await addExpiringKey(account, 10);
     await node.evaluate();
@@ -85,8 +100,9 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     assert.match(mail?.text ?? '', /Subject: cardvault: one alert\r\n/);
     assert.ok(mail?.text.includes('- High: An operator changed settings (Harbour Books, sandbox)'), mail?.text);
     assert.ok(mail?.text.includes('https://console.example.com/alerts'));
-    // The key expires in ten days, which is of medium severity, and names never come by mail.
-    assert.ok(!mail?.text.includes('Secret Shop') && !mail?.text.includes('API key'));
+    // The key expires in ten days, which is of medium severity. Texts of members never come by mail: names of keys and users.
+    for (const text of ['Secret Shop', 'API key', '300', 'keep your account'])
+      assert.ok(!mail?.text.includes(text), text);
     await node.send();
     assert.equal(mailsTo(owner).length, 1);
   });
@@ -131,6 +147,77 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     assert.equal(mailsTo(owner).length, 1);
   });
 
+  test('come again about an alert that becomes severe while its mail is being sent', async () => {
+    const account = await service.newAccount('Harbour Books');
+    const owner = await newPerson(service, account, 'owner');
+    assert.equal((await owner.call(chooseAlertMails, { body: { level: 'all', muted: [] } })).status, 200);
+    const key = await addExpiringKey(account, 10);
+    await newNode().evaluate();
+    const sender = new SmtpSender(server.address());
+    const slow = newNode(server.address(), async (mail) => {
+      await expire(account, key, 1);
+      await newNode().evaluate();
+      await sender.send(mail);
+    });
+    await slow.send();
+    assert.match(mailsTo(owner)[0]?.text ?? '', /- Medium: An API key expires soon/);
+    advance(11 * MINUTE);
+    for (let round = 0; round < 2; round++) await newNode().send();
+    const [first, second, ...more] = mailsTo(owner);
+    assert.match(second?.text ?? '', /- High: An API key expires soon/);
+    assert.deepEqual(more, []);
+    // A server drops a second mail with the same id.
+    const idOf = (mail: ReceivedMail | undefined) => /^Message-ID: <([^>]+)>/im.exec(mail?.text ?? '')?.[1];
+    assert.ok(idOf(first) !== undefined && idOf(first) !== idOf(second));
+  });
+
+  test('end at a deadline when the server keeps sending a little, before another node may send them', async () => {
+    const connections: Socket[] = [];
+    const dripping = createServer((socket) => {
+      connections.push(socket);
+      socket.on('error', () => undefined);
+      const timer = setInterval(() => socket.write('220-wait\r\n'), 20);
+      socket.on('close', () => clearInterval(timer));
+    });
+    await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve));
+    const { port } = dripping.address() as AddressInfo;
+    const mail = { to: 'ana@example.com', subject: 'test', text: 'test', messageId: '<a@example.com>' };
+    const started = performance.now();
+    await assert.rejects(new SmtpSender(server.address({ port }), { deadlineMs: 300 }).send(mail), /EABORT/);
+    assert.ok(performance.now() - started < 5000);
+    await eventually(async () => connections.length === 1 && connections.every(({ destroyed }) => destroyed));
+    dripping.close();
+  });
+
+  test('are not begun when the claim of their recipient has nearly ended', async () => {
+    const { owner } = await newAlertedOwner();
+    await newNode().evaluate();
+    const late = newNode();
+    let reads = 0;
+    const { database } = service.core;
+    const slow = new AlertMails(
+      {
+        ...service.core,
+        clock: now,
+        database: {
+          ...database,
+          commit: (unit) => database.commit(unit),
+          read: async (sql, ...values) => {
+            // The read after the claim takes so long that another node may send the mail when this one is done.
+            if (sql.includes('from alert_mails where person') && reads++ === 0) advance(SEND_DEADLINE_MS);
+            return database.read(sql, ...values);
+          },
+        } as Database,
+      },
+      { ...late.options, send: () => assert.fail('must not send') },
+    );
+    await slow.send();
+    assert.deepEqual([errors, mailsTo(owner)], [[], []]);
+    advance(2 * SEND_DEADLINE_MS);
+    await late.send();
+    assert.equal(mailsTo(owner).length, 1);
+  });
+
   test('stop with the first failure of a round, and come to the others in the next one', async () => {
     const owners = [(await newAlertedOwner()).owner, (await newAlertedOwner()).owner];
     const node = newNode();
@@ -166,7 +253,12 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
 
   test('are those that the user chose', async () => {
     const { account, owner } = await newAlertedOwner();
-    assert.deepEqual((await owner.call(showAlertMails)).json, { is_available: false, level: 'high', muted: [] });
+    assert.deepEqual((await owner.call(showAlertMails)).json, {
+      is_available: false,
+      is_confirmed: true,
+      level: 'high',
+      muted: [],
+    });
     const choose = async (level: string, muted: readonly string[]) =>
       assert.equal((await owner.call(chooseAlertMails, { body: { level, muted } })).status, 200);
     await choose('none', []);
@@ -243,6 +335,58 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     }
   });
 
+  test('go to a new address when the user has entered the code that was sent there; the old one gets a notice', async () => {
+    const variables = { CARDVAULT_SMTP_URL: server.url, CARDVAULT_SMTP_FROM: 'vault@example.com' };
+    const sending = await startTestService({ variables });
+    try {
+      const account = await sending.newAccount();
+      const owner = await newPerson(sending, account, 'owner');
+      const [old, fresh] = [{ email: owner.email }, { email: 'fresh@example.com' }];
+      const until = (condition: () => boolean) =>
+        eventually(async () => {
+          sending.advance(20 * SECOND);
+          // The session would end without a use.
+          successData(await owner.call(showAlertMails));
+          return condition();
+        });
+      assertRefused(await owner.call(sendEmailCode), 'not_possible');
+      await owner.stepUp();
+      successData(await owner.call(changeEmail, { body: fresh }));
+      const changedAt = sending.now();
+      await until(() => mailsTo(old).length > 0);
+      const [notice = ''] = mailsTo(old).map(({ text }) => text);
+      assert.match(notice, /Subject: cardvault: your email address was changed\r\n/);
+      assert.ok(notice.includes('https://localhost:') && !notice.includes(fresh.email) && !notice.includes(owner.name));
+      assert.equal(successData(await owner.call(showAlertMails)).is_confirmed, false);
+      // No alert goes to an address that only the user has stated, nor to the old one.
+      await sending.enablePayments(account);
+      await until(() => sending.now() > changedAt + 5 * MINUTE);
+      assert.deepEqual([mailsTo(old).length, mailsTo(fresh).length], [1, 0]);
+
+      successData(await owner.call(sendEmailCode));
+      assertRefused(await owner.call(sendEmailCode), 'rate_limited');
+      await until(() => mailsTo(fresh).length > 0);
+      const code = /^[a-z1-9]{4}-[a-z1-9]{4}-[a-z1-9]{4}$/m.exec(mailsTo(fresh)[0]?.text ?? '')?.[0] ?? '';
+      const confirm = (text: string) => owner.call(confirmEmail, { body: { code: text } });
+      assertRefused(await confirm('aaaa-bbbb-cccc'), 'invalid_field', 'code');
+      successData(await confirm(` ${code.toUpperCase()} `));
+      assertRefused(await confirm(code), 'not_possible');
+      assert.equal(successData(await owner.call(showAlertMails)).is_confirmed, true);
+      const { records } = successData(await owner.call(listAudit, { params: { account }, body: { action: 'email.' } }));
+      assert.deepEqual(
+        records.map(({ action }: { action: string }) => action),
+        ['email.confirmed', 'email.changed'],
+      );
+      await sending.newKey(account, { expiresAt: sending.now() + DAY });
+      await until(() => mailsTo(fresh).length > 1);
+      assert.match(mailsTo(fresh)[1]?.text ?? '', /Subject: cardvault: one alert\r\n/);
+      assert.equal(mailsTo(old).length, 1);
+      assert.deepEqual(await sending.core.database.read('select id from person_mails'), []);
+    } finally {
+      await sending.stop();
+    }
+  });
+
   test('are sent by a service with the settings', async () => {
     const variables = { CARDVAULT_SMTP_URL: server.url, CARDVAULT_SMTP_FROM: 'vault@example.com' };
     const sending = await startTestService({ variables });
@@ -252,7 +396,7 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
       assert.equal((await owner.call(showAlertMails)).json.is_available, true);
       await sending.enablePayments(account);
       await eventually(async () => {
-        sending.advance(MINUTE);
+        sending.advance(20 * SECOND);
         return mailsTo(owner).length > 0;
       });
       assert.ok(mailsTo(owner)[0]?.text.includes('https://localhost:'));

@@ -34,6 +34,7 @@ export const alertRoutes: readonly Route[] = [
     const { level, muted } = resolveAlertMails(person);
     return {
       is_available: services.serviceInfo.sendsMails,
+      is_confirmed: person.isEmailUnconfirmed !== true,
       level,
       muted: ALERT_KINDS.filter((kind) => muted.includes(kind)),
     };

@@ -1,5 +1,7 @@
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
+import { notPossible } from '../../../src/kernel/failure.ts';
 import type { Json } from '../../../src/kernel/json.ts';
+import { type PersonMail, queuePersonMail } from '../../alerts/person-mail-store.ts';
 import type { FactorView } from '../../people/factor-management.ts';
 import type { Profile } from '../../people/people.ts';
 import type { Session } from '../../people/session.ts';
@@ -10,12 +12,14 @@ import {
   beginTotp,
   changeEmail,
   changePassword,
+  confirmEmail,
   createRecoveryCodes,
   editProfile,
   removeFactor,
   renamePasskey,
   revokeOtherSessions,
   revokeSession,
+  sendEmailCode,
   showProfile,
 } from '../../wire/profile.ts';
 import { type AnyCall, type Route, route } from '../route.ts';
@@ -44,7 +48,23 @@ export const profileRoutes: readonly Route[] = [
   }),
 
   route(changeEmail, async (call) => {
-    return toView(call, await call.services.people.people.changeEmail(call.transaction, call.session, call.body.email));
+    const { services, transaction, session, person: before } = call;
+    const profile = await services.people.people.changeEmail(transaction, session, call.body.email);
+    // An address that was never confirmed may be another user's.
+    if (profile.email !== before.email && before.isEmailUnconfirmed !== true) await queueMail(call, 'email-changed');
+    return toView(call, profile);
+  }),
+
+  route(sendEmailCode, async (call) => {
+    if (!call.services.serviceInfo.sendsMails) throw notPossible('mailsUnavailable');
+    const code = await call.services.people.emailConfirmation.begin(call.transaction, call.session);
+    await queueMail(call, 'email-code', code);
+    return { done: true };
+  }),
+
+  route(confirmEmail, async ({ services: { people }, transaction, session, body }) => {
+    await people.emailConfirmation.confirm(transaction, session, body.code);
+    return { done: true };
   }),
 
   route(changePassword, async ({ services: { people }, session, origin, body }) => {
@@ -97,6 +117,14 @@ export const profileRoutes: readonly Route[] = [
     return { done: true };
   }),
 ];
+
+/** Queues a mail to the address that the user had before this call, where a server is configured. */
+async function queueMail(call: AnyCall, kind: PersonMail['kind'], code?: string): Promise<void> {
+  const { services, transaction, person } = call;
+  if (!services.serviceInfo.sendsMails) return;
+  const mail = { kind, to: person.email, language: person.language, ...(code !== undefined && { code }) };
+  transaction.write(await queuePersonMail(services, person.id, mail, transaction.now));
+}
 
 /** Returns the session of the call with the changed profile. */
 const toView = async (call: AnyCall, profile: Profile) =>

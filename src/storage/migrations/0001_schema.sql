@@ -591,13 +591,25 @@ create table seen_alerts (
   primary key (account, alert, person)
 );
 
--- The outbox of mails: alerts that were not sent to a user yet.
+-- The outbox of mails: alerts that were not sent to a user yet. revision increases when the alert becomes severe meanwhile.
 create table alert_mails (
   account integer not null,
   alert text not null,
   person text not null,
   queued_at bigint not null,
+  revision integer not null,
   primary key (account, alert, person)
+);
+
+-- The outbox of mails to a user about their own sign-in. record is sealed: address, language, and the code of a confirmation.
+create table person_mails (
+  person text not null,
+  id text not null,
+  record blob not null,
+  queued_at bigint not null,
+  due_at bigint not null,
+  attempts integer not null,
+  primary key (person, id)
 );
 
 -- When a user gets the next mail, and the failures since the last one. A node that sends moves due_at first.

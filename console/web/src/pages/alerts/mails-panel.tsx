@@ -10,6 +10,7 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { useSession } from '../../session/session.tsx';
+import { EmailConfirmation } from './email-confirmation.tsx';
 
 type Choice = Pick<ValueOf<typeof showAlertMails.data>, 'level' | 'muted'>;
 
@@ -21,7 +22,10 @@ export function MailsPanel() {
   return (
     <Panel title={t('mails.title')}>
       {data.is_available ? (
-        <MailChoice key={JSON.stringify(data)} stored={data} />
+        <Stack gap="lg">
+          {!data.is_confirmed && <EmailConfirmation />}
+          <MailChoice key={JSON.stringify(data)} stored={data} />
+        </Stack>
       ) : (
         <Text size="sm" c="dimmed">
           {t('mails.unavailable')}

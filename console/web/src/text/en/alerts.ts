@@ -24,6 +24,15 @@ export const alerts = {
     levels: { none: 'None', high: 'High severity', all: 'All' },
     save: 'Save choice',
     saved: 'Choice saved',
+    confirm: {
+      title: 'Confirm your email address',
+      text: 'No alerts come to {{email}} until you enter the code that is sent there.',
+      send: 'Send code',
+      sent: 'Code sent. It arrives within a minute.',
+      code: 'Code',
+      submit: 'Confirm address',
+      done: 'Email address confirmed',
+    },
   },
   kindName: {
     'unknown-outcomes': 'Unknown outcomes',

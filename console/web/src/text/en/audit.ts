@@ -136,7 +136,7 @@ export const audit = {
     factor: { added: 'Second factor added', renamed: 'Passkey renamed', removed: 'Second factor removed' },
     'recovery-codes': { made: 'Recovery codes created' },
     password: { blocked: 'Password blocked', changed: 'Password changed' },
-    email: { changed: 'Email address changed' },
+    email: { changed: 'Email address changed', confirmed: 'Email address confirmed' },
     membership: { changed: 'Role changed', removed: 'User removed from the team' },
     invitation: { revoked: 'Invitation revoked' },
     session: { revoked: 'Session revoked' },

@@ -25,6 +25,15 @@ export const alerts: typeof english = {
     levels: { none: 'Ninguna', high: 'Gravedad alta', all: 'Todas' },
     save: 'Guardar elección',
     saved: 'Se guardó la elección',
+    confirm: {
+      title: 'Confirme su correo electrónico',
+      text: 'No llegan alertas a {{email}} hasta que usted escriba el código que se envía allí.',
+      send: 'Enviar código',
+      sent: 'Se envió el código. Llega en un minuto.',
+      code: 'Código',
+      submit: 'Confirmar correo',
+      done: 'Se confirmó el correo electrónico',
+    },
   },
   kindName: {
     'unknown-outcomes': 'Resultados desconocidos',

@@ -148,7 +148,7 @@ export const audit: typeof english = {
     },
     'recovery-codes': { made: 'Códigos de recuperación creados' },
     password: { blocked: 'Contraseña bloqueada', changed: 'Contraseña cambiada' },
-    email: { changed: 'Correo electrónico cambiado' },
+    email: { changed: 'Correo electrónico cambiado', confirmed: 'Correo electrónico confirmado' },
     membership: { changed: 'Rol cambiado', removed: 'Usuario quitado del equipo' },
     invitation: { revoked: 'Invitación revocada' },
     session: { revoked: 'Sesión revocada' },
