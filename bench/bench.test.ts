@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
-import { inScope } from '../test/scope.ts';
+import { inScope, onlyLong } from '../test/scope.ts';
 import type { DatabaseName, Matrix } from './figures.ts';
+import { measureImport } from './import.ts';
 import { measureMatrix } from './matrix.ts';
 import { resultsPage } from './report.ts';
 import { ECHO, panWriter, REQUESTS } from './requests.ts';
@@ -43,6 +44,13 @@ test('the benchmark reports figures for every request', async () => {
   const page = resultsPage({ matrix: { conditions: conditionsNow(new Date(0)), ...matrix } });
   assert.match(page, /^1970-01-01; /m);
   for (const name of names) assert.ok(page.includes(`| ${name} `), name);
+});
+
+test('the import is measured beside requests', { skip: onlyLong }, async () => {
+  const measured = await measureImport({ cards: 2000, databases: ['SQLite'] }, () => undefined);
+  const [figure] = measured.figures;
+  assert.ok(figure !== undefined && figure.requested > 0 && figure.imported > 0);
+  assert.match(resultsPage({ import: { conditions: conditionsNow(new Date(0)), ...measured } }), /^## Import$/m);
 });
 
 test('card numbers pass the Luhn check and differ', () => {

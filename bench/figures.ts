@@ -21,6 +21,7 @@ export interface Results {
   readonly growth?: Measured<Growth>;
   readonly soak?: Measured<Soak>;
   readonly peer?: Measured<PeerComparison>;
+  readonly import?: Measured<Import>;
 }
 
 export type DatabaseName = 'SQLite' | 'PostgreSQL';
@@ -184,6 +185,23 @@ export interface PeerComparison {
   readonly seconds: number;
   readonly postgres: string;
   readonly figures: readonly PeerFigure[];
+}
+
+export interface ImportSettings {
+  readonly cards: number;
+  readonly databases: readonly DatabaseName[];
+}
+
+export interface Import {
+  readonly settings: ImportSettings;
+  readonly postgres?: string;
+  /** Cards a second, by requests of 100 cards and by the import of a file. */
+  readonly figures: readonly {
+    readonly database: DatabaseName;
+    readonly cards: number;
+    readonly requested: number;
+    readonly imported: number;
+  }[];
 }
 
 export function median(values: readonly number[]): number {

@@ -1,4 +1,4 @@
-import type { Conditions, Figure, Growth, Matrix, PeerComparison, Results, Soak } from './figures.ts';
+import type { Conditions, Figure, Growth, Import, Matrix, PeerComparison, Results, Soak } from './figures.ts';
 import { REQUESTS } from './requests.ts';
 import { aligned, mebibytes, milliseconds, ratio, type Table, whole } from './table.ts';
 
@@ -291,13 +291,38 @@ ${aligned(table)}
 `;
 }
 
+const IMPORT_AIM = 0.8;
+
+function importSection({ conditions, postgres, figures }: Import & { conditions: Conditions }): string {
+  const table: Table = [
+    ['database', 'cards', 'by requests, a second', 'by import, a second', 'ratio', 'aim'],
+    ...figures.map(({ database, cards, requested, imported }) => [
+      database,
+      whole(cards),
+      whole(requested),
+      whole(imported),
+      ratio(imported / requested),
+      verdict(`≥ ${IMPORT_AIM}`, imported / requested >= IMPORT_AIM),
+    ]),
+  ];
+  return `## Import
+
+${conditionsLine(conditions, postgres)}
+
+The same number of cards by requests of 100 cards over 64 connections, and by \`cardvault import\` from CSV; scheme 7, one tag, each into an empty vault, one after the other.
+
+${aligned(table)}
+`;
+}
+
 /** The page, without the sections of other commands. */
-export function resultsPage({ matrix, growth, soak, peer }: Results): string {
+export function resultsPage({ matrix, growth, soak, peer, import: imported }: Results): string {
   const sections = [
     matrix === undefined ? [] : [matrixSection(matrix)],
     growth === undefined ? [] : [growthSection(growth)],
     soak === undefined ? [] : [soakSection(soak)],
     peer === undefined ? [] : [peerSection(peer)],
+    imported === undefined ? [] : [importSection(imported)],
   ].flat();
   return `# Benchmark results
 

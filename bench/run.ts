@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
 import { measureGrowth } from './growth.ts';
+import { measureImport } from './import.ts';
 import { estimateSeconds, measureMatrix } from './matrix.ts';
 import { measurePeer } from './peer.ts';
 import { resultsPage } from './report.ts';
@@ -14,6 +15,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --soak MINUTES [--database sqlite|postgres]
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
+       npm run bench -- --import MILLIONS [--database sqlite|postgres]
 --no-write prints the tables and writes no file.
 `;
 const DATABASES: Readonly<Record<string, DatabaseName>> = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
@@ -59,6 +61,7 @@ function parse() {
         soak: { type: 'string' },
         peer: { type: 'string' },
         'request-log': { type: 'boolean', default: false },
+        import: { type: 'string' },
         'no-write': { type: 'boolean', default: false },
       },
       allowPositionals: true,
@@ -75,7 +78,11 @@ function fail(): never {
 
 const { values, positionals } = parse();
 const isPositive = (text: string | undefined): boolean => text === undefined || Number(text) > 0;
-if (![values.rounds, values.seconds, values.soak, ...positionals.flatMap((text) => text.split(','))].every(isPositive))
+if (
+  ![values.rounds, values.seconds, values.soak, values.import, ...positionals.flatMap((text) => text.split(','))].every(
+    isPositive,
+  )
+)
   fail();
 
 const databasesOf = (fallback: readonly string[]): DatabaseName[] =>
@@ -119,6 +126,10 @@ async function measureAll(): Promise<Results> {
   if (values.peer !== undefined) {
     const settings = { ...roundsOf(DEFAULTS.peer), directory: values.peer };
     return { peer: { conditions, ...(await measurePeer(settings, print)) } };
+  }
+  if (values.import !== undefined) {
+    const settings = { cards: Number(values.import) * 1e6, databases: databasesOf(['sqlite']) };
+    return { import: { conditions, ...(await measureImport(settings, print)) } };
   }
   const settings = matrixSettings();
   print(`this takes about ${Math.ceil(estimateSeconds(settings) / 60)} minutes`);

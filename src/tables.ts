@@ -14,6 +14,7 @@ import { TABLES as simulator } from './payments/processors/simulator/simulator-s
 import { TABLES as proxyConfigurations } from './proxy/proxy-configuration-store.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
+import { TABLES as imports } from './transfer/import-store.ts';
 import { TABLES as tokens } from './vault/token-store.ts';
 
 /** Every table of the vault, as its owner declares it. A test compares them and the console's with the schema. */
@@ -34,6 +35,7 @@ export const VAULT_TABLES: readonly Table[] = [
   ...proxyConfigurations,
   ...storage,
   ...tokens,
+  ...imports,
 ];
 
 /** The tables that a copy has to move: all but those that belong to one database alone. */

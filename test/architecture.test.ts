@@ -17,6 +17,7 @@ const PLACES = [
   'src/placeholders',
   'src/payments',
   'src/proxy',
+  'src/transfer',
   'src/http',
   'src/version.ts',
   'src/tables.ts',

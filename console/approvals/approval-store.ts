@@ -50,6 +50,8 @@ const LIST_ENDED = `select ${LIST_COLUMNS} from approvals where account = ?accou
   order by created_at desc, id desc limit ${LIMITS.endedApprovalsListed}`;
 const FIND_BY_KEY = `select ${COLUMNS} from approvals where account = ?account and environment = ?environment and id = ?`;
 const FIND = `select ${COLUMNS} from approvals where account = ?account and id = ?`;
+const LIST_UNEXPIRED = `select ${COLUMNS} from approvals where account = ?account and environment = ?environment
+  and status in ('waiting', 'done') and expires_at > ? order by created_at desc, id desc limit ${LIMITS.approvalsPerDay}`;
 const FIND_CALL = 'select call from approvals where account = ?account and environment = ?environment and id = ?';
 const WAITING = `from approvals where account = ?account and environment = ?environment and ${OPEN}`;
 const INSERT = `insert into approvals (${COLUMNS}, call) select ?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?
@@ -144,6 +146,20 @@ export const findApproval = async (
   account: string,
   id: string,
 ): Promise<Approval | undefined> => (await unsealApprovals(keyring, await database.read(FIND, account, id)))[0];
+
+/**
+ * Returns the requests that wait or were executed and have not expired, the newest first; without those that were altered in
+ * the database.
+ */
+export const listOperatorRequests = async (
+  database: Database,
+  keyring: Keyring,
+  { account, environment }: Pick<Approval, 'account' | 'environment'>,
+  now: number,
+): Promise<Approval[]> =>
+  (await unsealApprovals(keyring, await database.read(LIST_UNEXPIRED, account, environment, now))).filter(
+    ({ operator }) => operator !== undefined,
+  );
 
 /** Returns the call; undefined when the approval has ended, or was altered in the database. */
 export async function findCall(

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import { upsertDualControlDecision } from '../../src/accounts/account-notices.ts';
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import type {
   ApprovalService,
   Consent,
+  OperatorRequest,
   RequestingOperator,
   RestrictedChange,
   SummaryLine,
@@ -36,6 +38,7 @@ import {
   isDailyLimitReached,
   listApprovals,
   listLapsedApprovals,
+  listOperatorRequests,
   purgeApprovals,
   updateApproval,
 } from './approval-store.ts';
@@ -155,6 +158,21 @@ export class Approvals implements ApprovalService {
     return this.#transactions.run({ account: tenant.account, origin }, (transaction) =>
       this.#insert(transaction, tenant.account, request, operator),
     );
+  }
+
+  async findOperatorRequest(tenant: Tenant, change: RestrictedChange): Promise<OperatorRequest | undefined> {
+    const requests = await listOperatorRequests(this.#database, this.#keyring, tenant, this.#clock());
+    const found = requests.find(
+      ({ action, summary }) => action === change.action && isDeepStrictEqual(summary, change.summary),
+    );
+    if (found === undefined) return undefined;
+    if (found.status === 'waiting') return { id: found.id, isApproved: false };
+    const { decidedBy } = found;
+    const isApproved =
+      decidedBy !== undefined &&
+      decidedBy !== found.requestedBy &&
+      (await this.#approvers.listApprovers(tenant.account)).includes(decidedBy);
+    return isApproved ? { id: found.id, isApproved } : undefined;
   }
 
   redeem(transaction: Transaction, consent: Consent, { account, environment }: Tenant, action: string): void {

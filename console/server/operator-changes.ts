@@ -8,7 +8,10 @@ import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
 import type { Execution } from '../approvals/approvals.ts';
 import type { ConsoleServices } from './route.ts';
 
-type Services = Pick<ConsoleServices, 'activations' | 'configurations' | 'requests' | 'unknownOutcomes'>;
+type Services = Pick<
+  ConsoleServices,
+  'activations' | 'changeControl' | 'configurations' | 'requests' | 'unknownOutcomes'
+>;
 type Execute = (services: Services, transaction: Transaction, tenant: Tenant, execution: Execution) => Promise<unknown>;
 
 /** The execution of each change of an operator after a member of the account approved it. */
@@ -30,6 +33,14 @@ const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
     configurations.configure(transaction, tenant, fromRequestedBody(call.body), { consent }),
   'proxy.remove': ({ configurations }, transaction, tenant, { consent }) =>
     configurations.remove(transaction, tenant, { consent }),
+  // The operator's command executes it afterwards, while the approval has not expired.
+  'account.export': ({ changeControl }, transaction, tenant, { approval, call, consent }) =>
+    changeControl.permit(
+      transaction,
+      tenant,
+      { action: 'account.export', summary: approval.summary, body: call.body },
+      { consent },
+    ),
 };
 
 /**

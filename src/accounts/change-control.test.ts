@@ -44,6 +44,7 @@ describe('a change of a setting that decides where card data goes', () => {
     const redeemed: unknown[] = [];
     const approvals: ApprovalService = {
       requestByOperator: () => Promise.resolve('approval_1'),
+      findOperatorRequest: () => Promise.resolve(undefined),
       redeem: (...args) => redeemed.push(args),
     };
     control.connectApprovals(approvals);
@@ -53,5 +54,14 @@ describe('a change of a setting that decides where card data goes', () => {
     );
     await control.permit(transaction, PRODUCTION, CHANGE, { consent: CONSENT });
     assert.deepEqual(redeemed, [[transaction, CONSENT, PRODUCTION, 'payments.disable']]);
+  });
+
+  test('that exports an account needs a second person in production, whatever the account requires', async () => {
+    const control = newControl(false);
+    const { transaction, writes } = newTransaction();
+    const change = { ...CHANGE, action: 'account.export' } as const;
+    await assert.rejects(control.permit(transaction, PRODUCTION, change, {}), { code: 'not_possible' });
+    await control.permit(transaction, SANDBOX, change, {});
+    assert.deepEqual(writes, []);
   });
 });

@@ -18,7 +18,11 @@ export const RESTRICTED_ACTIONS = [
   'payment.resolve',
   'proxy.configure',
   'proxy.remove',
+  'account.export',
 ] as const;
+
+/** Actions that need a second person in production in every account: they carry card numbers out of the vault. */
+const ALWAYS_RESTRICTED: readonly string[] = ['account.export'];
 
 export interface RestrictedChange {
   readonly action: (typeof RESTRICTED_ACTIONS)[number];
@@ -55,20 +59,35 @@ export interface ApprovalService {
    * could.
    */
   requestByOperator(tenant: Tenant, change: RestrictedChange, origin: Origin): Promise<string>;
+  /**
+   * Finds the newest request of an operator for this change, with this summary, that has not expired: one that waits, or
+   * one that a user approved who may still approve changes. For changes that are executed outside the console.
+   */
+  findOperatorRequest(tenant: Tenant, change: RestrictedChange): Promise<OperatorRequest | undefined>;
   /** Throws `changed_meanwhile` unless the consent was issued in this transaction, is not used, and is for this change. */
   redeem(transaction: Transaction, consent: Consent, tenant: Tenant, action: RestrictedChange['action']): void;
 }
+
+/** The request of an operator for a change. */
+export interface OperatorRequest {
+  /** The id of the approval. */
+  readonly id: string;
+  readonly isApproved: boolean;
+}
+
+const TAKES_EFFECT = 'A member of the account approves it in the console within 24 hours; then it takes effect.';
 
 /** Thrown when the change of an operator was stored as a request; nothing else has changed. */
 export class ApprovalRequired extends OperatorError {
   override readonly name = 'ApprovalRequired';
   override readonly details: Readonly<Record<string, string>>;
-  override readonly hint = 'A member of the account approves it in the console within 24 hours; then it takes effect.';
+  override readonly hint: string;
   readonly approval: string;
 
-  constructor(approval: string) {
+  constructor(approval: string, hint = TAKES_EFFECT) {
     super('approval required');
     this.approval = approval;
+    this.hint = hint;
     this.details = { approval_id: approval };
   }
 }
@@ -112,12 +131,17 @@ export class ChangeControl {
       return this.#approvals.redeem(transaction, consent, tenant, change.action);
     }
     if (tenant.environment !== 'production') return;
-    if (!(await this.isRequired(tenant.account)))
+    if (!ALWAYS_RESTRICTED.includes(change.action) && !(await this.isRequired(tenant.account)))
       return transaction.write(assertNoDualControl(tenant.account), new Failure('changed_meanwhile'));
     // The account came under dual control after the member's call had passed its check.
     if (isMember) throw new Failure('changed_meanwhile');
     if (this.#approvals === undefined) throw notPossible('approvalNeedsConsole');
     throw new ApprovalRequired(await this.#approvals.requestByOperator(tenant, change, transaction.origin));
+  }
+
+  /** Finds the request of an operator for a change that a command executes, as `ApprovalService.findOperatorRequest`. */
+  async findOperatorRequest(tenant: Tenant, change: RestrictedChange): Promise<OperatorRequest | undefined> {
+    return this.#approvals?.findOperatorRequest(tenant, change);
   }
 }
 

@@ -15,6 +15,7 @@ import { EXIT, UsageError } from './output.ts';
 import { paymentsCommands } from './payments-commands.ts';
 import { proxyCommands } from './proxy-commands.ts';
 import { serveCommand } from './serve-command.ts';
+import { transferCommands } from './transfer-commands.ts';
 import { unsealCommand } from './unseal-command.ts';
 
 /** Runs one command and returns its exit code. */
@@ -62,6 +63,7 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   proxyCommands(program, tools);
   auditCommands(program, tools, exit);
   databaseCommands(program, tools);
+  transferCommands(program, tools, exit);
   keyringCommands(program, tools);
   unsealCommand(program, tools);
   clockCommands(program, tools);

@@ -29,6 +29,8 @@ interface SealingState {
   left: number;
 }
 
+export const DATA_KEY_BYTES = 32;
+
 /** The key id of the root key in the header of what it wraps. */
 const ROOT_KEY_ID = new Uint8Array(KEY_ID_BYTES);
 
@@ -121,6 +123,16 @@ export class Keyring {
   }
 
   /**
+   * Stores this material as the first version of a digest key, unless the owner has that key already. Returns whether the
+   * owner's key is this one. The caller clears the material.
+   */
+  async adoptDigestKey(owner: KeyOwner, material: Uint8Array): Promise<boolean> {
+    if ((await this.#store.find(owner)).length === 0)
+      await this.#store.insert(this.#wrapNew(owner, 1, await this.#wrappingKeyFor(owner), Buffer.from(material)).row);
+    return (await this.digestKey(owner)).equals(createSecretKey(material));
+  }
+
+  /**
    * Generates the keys of a new vault: those of the environments, and digest keys of the service. They are valid once
    * their rows are stored, all in one commit: a key of them that is missing later was therefore removed.
    */
@@ -210,9 +222,18 @@ export class Keyring {
     version: number,
     wrapping: SealingKey,
   ): { readonly row: WrappedKey; readonly key: SealingKey } {
+    return this.#wrapNew(owner, version, wrapping, this.#random.bytes(DATA_KEY_BYTES));
+  }
+
+  /** Clears the material. */
+  #wrapNew(
+    owner: KeyOwner,
+    version: number,
+    wrapping: SealingKey,
+    material: Uint8Array,
+  ): { readonly row: WrappedKey; readonly key: SealingKey } {
     const id = this.#random.bytes(KEY_ID_BYTES);
     const hexId = Buffer.from(id).toString('hex');
-    const material = this.#random.bytes(32);
     const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), keyContext(owner, version, hexId), material);
     const key = { id: Uint8Array.from(id), key: createSecretKey(material) };
     material.fill(0);

@@ -19,6 +19,10 @@ export const LIMITS = {
   /** Keys of processors and merchants. A longer key would keep a core busy for a second for each signature. */
   rsaBits: { min: 2048, max: 8192 },
   keyFileBytes: 64 * 1024,
+  /** Recipients of an encrypted file, and identities of a file with private keys. */
+  ageRecipients: 20,
+  /** Header of an encrypted file. A post-quantum recipient takes 1.6 KiB of it. */
+  ageHeaderBytes: 64 * 1024,
   /** Iterations of PBKDF2 or PKCS#12 that a passphrase may need. They block the process for half a second at worst. */
   keyIterations: 600_000,
   /** N·r·p of scrypt for the same purpose: four times the work of an `openssl` default, at most 64 MiB of memory. */
@@ -218,6 +222,19 @@ export const LIMITS = {
   exportMs: 10 * 60_000,
   /** Concurrent exports of lists for each user in one process. */
   exportsPerUser: 1,
+  /** Rows that one step of an account's export reads, and records that it writes in a second unless another rate is given. */
+  rowsPerExportPage: 200,
+  accountExportRecordsPerSecond: 10_000,
+  /** Bytes of one line of an imported file, and of one record of several lines. */
+  importLineBytes: 256 * 1024,
+  /** Cards that an import commits as one unit, and units that it commits concurrently. */
+  cardsPerImportBatch: 500,
+  importBatchesInFlight: 4,
+  /** Largest rates of an export in records, and of an import in cards a second. */
+  transferRate: 1_000_000,
+  /** Units of a finished import whose progress is deleted in one step. */
+  importBatchesPerDeletion: 1000,
+  importNameCharacters: 64,
   /** Records up to which a list is counted exactly. */
   countedRecords: 10_000,
   cursorCharacters: 4096,

@@ -265,7 +265,7 @@ export const REASONS = {
   statusDisallowsOutcome: 'a payment that is {status} does not allow that',
   checkTooEarly: 'the next check is possible in {seconds} s',
   expiryNotRefusable: "the payment has expired: void it in the processor's console, then resolve it as accepted",
-  approvalNeedsConsole: 'this account is under dual control, and without the console no member can approve the change',
+  approvalNeedsConsole: 'the change needs a second person, and without the console no member can approve it',
 
   // Limits of one processor.
   processorCountry: 'expected two letters (ISO 3166-1) for this processor',

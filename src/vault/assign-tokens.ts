@@ -230,7 +230,7 @@ function cardAt(request: Tokenization, index: number): Card {
  * Searches a token space once from a random start and yields every free token: for spaces so full that random values no
  * longer find one. Ends when no token is left.
  */
-async function* findFreeTokens(store: TokenStore, space: TokenSpace, random: Random): AsyncGenerator<string> {
+export async function* findFreeTokens(store: TokenStore, space: TokenSpace, random: Random): AsyncGenerator<string> {
   if (space.hidden <= 0 || space.alphabet === '') return;
   const count = countTokenBodies(space);
   const start = Math.floor((random.below(2 ** 32) / 2 ** 32) * count);

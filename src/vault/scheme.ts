@@ -1,5 +1,5 @@
 import type { Random } from '../kernel/clock.ts';
-import { newUuid } from '../kernel/ids.ts';
+import { isUuid, newUuid } from '../kernel/ids.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
 
 /**
@@ -95,6 +95,21 @@ export function buildTokenSpace(pan: Pan, format: TokenFormat, half: Half): Toke
 export function isInSpace({ pan, format, half }: TokenSpace, token: string): boolean {
   const { accepts, readsAsPan } = SCHEMES[format.scheme];
   return token !== pan && accepts(token) && (!readsAsPan || half.has(token));
+}
+
+const BODIES: Readonly<Record<Scheme, RegExp>> = { 1: /^[0-9]+$/, 3: /^[0-9A-Za-z]+$/, 7: /^/, 8: /^[0-9]+$/ };
+
+/**
+ * Returns whether a text has the form of the space's tokens: it keeps the digits of the card number that the format
+ * keeps, and is another value. Which of them may be issued is decided by `isInSpace`.
+ */
+export function hasTokenForm(space: TokenSpace, text: string): boolean {
+  const { pan, format, head, tail, hidden } = space;
+  if (!SCHEMES[format.scheme].keepsEnds) return isUuid(text);
+  if (hidden <= 0 || text.length !== pan.length || text === pan) return false;
+  const body = text.slice(head.length, -tail.length);
+  const keepsEnds = text.startsWith(head) && text.endsWith(tail);
+  return keepsEnds && BODIES[format.scheme].test(body) && SCHEMES[format.scheme].accepts(text);
 }
 
 /** One random value in twenty is an issuable Luhn-valid one, so one run in 10^17 ends without a token. */

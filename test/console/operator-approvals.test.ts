@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { approve, decline, executeApproval, listApprovals, showApproval } from '../../console/wire/approvals.ts';
 import { requestActivation, showOnboarding, withdrawActivationRequest } from '../../console/wire/onboarding.ts';
 import { approveActivation, disablePayments, enablePayments } from '../../console/wire/operator.ts';
@@ -28,13 +29,18 @@ let ana: UserClient;
 let ben: UserClient;
 let operator: UserClient;
 
-before(async () => {
-  service = await startTestService();
-  shell = new Shell(service.directory, service.core);
+/** Signs in users, who have no session after a day. */
+async function signIn(): Promise<void> {
   const first = await service.newAccount();
   ana = await newPerson(service, first, 'owner', 'Ana');
   ben = await newPerson(service, first, 'developer', 'Ben');
   operator = await newPerson(service, '', 'operator', 'Olga');
+}
+
+before(async () => {
+  service = await startTestService();
+  shell = new Shell(service.directory, service.core);
+  await signIn();
 });
 beforeEach(async () => {
   account = await service.newAccount();
@@ -349,5 +355,81 @@ describe('an approval that was changed in the database', () => {
     const records = rows.map((row) => JSON.parse(String(row['record'])));
     const tampered = records.filter(({ action }) => action === 'record.altered');
     assert.deepEqual(tampered.filter(({ targets }) => targets.includes(`approval:${changed}`)).length, 1);
+  });
+});
+
+describe('an export of an account', () => {
+  const RECIPIENT = 'age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj';
+  let other: string;
+  let exports = 0;
+  const exportTo = (recipient: string, ...more: string[]): Promise<CommandResult> =>
+    run('export', '--recipient', recipient, '--output', join(service.directory, `export-${++exports}`), ...more);
+
+  before(async () => {
+    other = await identityToRecipient(await generateX25519Identity());
+    await signIn();
+  });
+  beforeEach(() =>
+    service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      service.core.accounts.setDualControl(transaction, account, false),
+    ),
+  );
+
+  test('needs the approval of a member in production, also without dual control', async () => {
+    const id = await waits(exportTo(RECIPIENT));
+    assert.equal(await waits(exportTo(RECIPIENT)), id, 'the same request waits');
+    const { action, summary } = await shown(id);
+    assert.equal(action, 'account.export');
+    assert.deepEqual(
+      summary.map(({ name }: { name: string }) => name),
+      ['content', 'recipients', 'fingerprint'],
+    );
+    assert.equal(summary[1].value, RECIPIENT);
+    assert.deepEqual(successData(await ana.call(approve, of(id))), { executed: true });
+    const done = await exportTo(RECIPIENT);
+    assert.deepEqual([done.code, done.err], [0, '']);
+    assert.ok(existsSync(done.json.file));
+    const [started] = await recorded('account.exported');
+    assert.deepEqual([started.actor.type, started.targets], ['operator', [`account:${account}`, `approval:${id}`]]);
+    assert.equal((await recorded('account.export-ended')).length, 1);
+  });
+
+  test('is approved for these recipients alone', async () => {
+    const id = await waits(exportTo(RECIPIENT));
+    successData(await ana.call(approve, of(id)));
+    const different = await waits(exportTo(other));
+    assert.notEqual(different, id);
+    assert.notEqual(await waits(exportTo(RECIPIENT, '--recipient', other)), different);
+    successData(await ana.call(decline, of(different)));
+    assert.notEqual(await waits(exportTo(other)), different);
+  });
+
+  test('is not possible when it was declined, or when the approver may no longer approve', async () => {
+    const declined = await waits(exportTo(RECIPIENT));
+    successData(await ana.call(decline, of(declined)));
+    const id = await waits(exportTo(RECIPIENT));
+    assert.notEqual(id, declined);
+    await ben.stepUp();
+    successData(await ben.call(approve, of(id)));
+    const { team } = service.console.people;
+    await service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+      team.changeRole(transaction, account, ben.id, 'auditor'),
+    );
+    assert.notEqual(await waits(exportTo(RECIPIENT)), id);
+  });
+
+  test('needs no approval in the sandbox', async () => {
+    const sandbox = ['--account', account, '--environment', 'sandbox', '--json'];
+    const output = ['--recipient', RECIPIENT, '--output', join(service.directory, 'sandbox')];
+    assert.equal((await shell.run('export', ...output, ...sandbox)).code, 0);
+  });
+
+  test('may be repeated until 24 hours after its request', async () => {
+    const id = await waits(exportTo(RECIPIENT));
+    successData(await ana.call(approve, of(id)));
+    assert.equal((await exportTo(RECIPIENT)).code, 0);
+    assert.equal((await exportTo(RECIPIENT)).code, 0);
+    service.advance(DAY);
+    assert.notEqual(await waits(exportTo(RECIPIENT)), id);
   });
 });

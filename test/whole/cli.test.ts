@@ -15,6 +15,9 @@ import { openFolder } from '../fixtures/database.ts';
 
 const TENANT = ['--account', '$account', '--environment', 'sandbox'];
 
+/** A public key in the age format. */
+const RECIPIENT = 'age1zvkyg2lqzraa2lnjvqej32nkuu0ues2s82hzrye869xeexvn73equnujwj';
+
 /** Commands with what they need, in an order in which each can do its work; `$account` and `$key` stand for ids. */
 const COMMANDS: readonly (readonly string[])[] = [
   ['migrate'],
@@ -41,13 +44,15 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['clock', 'confirm'],
   ['audit', 'verify'],
   ['audit', 'export'],
+  ['export', ...TENANT, '--recipient', RECIPIENT, '--output', '$file.age'],
   ['backup', '--to', '$file'],
   ['copy', '--from', 'sqlite:cardvault.db', '--to', 'sqlite:$file.moved'],
   ['restore', '--from', '$file', '--force'],
 ];
 
-/** Commands that need a payment in doubt or custodians, and are tested where there are some. */
+/** Commands that need a payment in doubt, a file or custodians, and are tested where there are some. */
 const ELSEWHERE = [
+  'import',
   'payments resolve',
   'operator invite',
   'operator list',

@@ -278,6 +278,30 @@ create table token_tags (
   primary key (account, environment, tag, created_at, slot)
 ) without rowid;
 
+-- Imports of cards. id is a keyed digest of the file, or of the name that the operator gave. batch_cards is the number of cards
+-- of each batch.
+create table imports (
+  account integer not null,
+  environment integer not null,
+  id blob not null,
+  batch_cards integer not null,
+  started_at bigint not null,
+  finished_at bigint,
+  primary key (account, environment, id)
+);
+
+-- The committed batches of imports that are not finished. results has a line for each card of the batch, see
+-- transfer/line-results.ts; digest is a keyed digest of the lines that were read from standard input.
+create table import_batches (
+  account integer not null,
+  environment integer not null,
+  import blob not null,
+  batch integer not null,
+  digest text not null,
+  results text not null,
+  primary key (account, environment, import, batch)
+) without rowid;
+
 -- sad is sealed under the key that sad_key names, so that keys without captures can be found.
 create table captures (
   account integer not null,

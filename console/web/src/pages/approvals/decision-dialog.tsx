@@ -14,6 +14,9 @@ import { formatPersonLabel } from './person-label.ts';
 
 export type Decision = 'approve' | 'decline' | 'withdraw' | 'execute';
 
+/** A change of an operator that a command makes after the approval. */
+const EXPORT = 'account.export';
+
 /** Decisions that require the full summary on the screen. */
 const NEEDS_FULL_SUMMARY: readonly Decision[] = ['approve', 'execute'];
 
@@ -34,6 +37,7 @@ export function DecisionDialog({ opened, subject, onClose, onResult }: DecisionD
   const { decision, approval } = subject;
   const { change, name } = decisions[decision];
   const isByOperator = decision === 'approve' && approval.by_operator;
+  const operatorChange = approval.action === EXPORT ? 'Export' : 'Operator';
   const close = (): void => {
     change.reset();
     onClose();
@@ -43,7 +47,7 @@ export function DecisionDialog({ opened, subject, onClose, onResult }: DecisionD
       close();
       const shownOnce = parseExecutionResult(approval, result);
       if (shownOnce === undefined)
-        notifySuccess(isByOperator ? t('approve.doneOperator') : t(`${decision}.done`, { name }));
+        notifySuccess(isByOperator ? t(`approve.done${operatorChange}`) : t(`${decision}.done`, { name }));
       else onResult(shownOnce);
     });
   return (
@@ -63,7 +67,7 @@ export function DecisionDialog({ opened, subject, onClose, onResult }: DecisionD
           {actionName(approval.action)}
         </Text>
         <FullSummary {...full} />
-        <Text size="sm">{isByOperator ? t('approve.textOperator') : t(`${decision}.text`, { name })}</Text>
+        <Text size="sm">{isByOperator ? t(`approve.text${operatorChange}`) : t(`${decision}.text`, { name })}</Text>
       </Stack>
     </ConfirmDialog>
   );

@@ -23,6 +23,7 @@ const VALUE_TEXTS: Readonly<Partial<Record<Name, string>>> = {
   operation: 'payments:operation',
   altered: 'audit:values.answer',
   dual_control: 'audit:values.answer',
+  resumed: 'audit:values.answer',
   role: 'team:role',
   scope: 'audit:values.scope',
   to: 'team:role',

@@ -14,7 +14,10 @@ export const approvals = {
     payments: { enable: 'Enable payments or change their settings', disable: 'Disable payments' },
     proxy: { configure: 'Change the proxy', remove: 'Remove the proxy' },
     token: { delete: 'Delete a token' },
-    account: { settings: 'Change the settings of the account' },
+    account: {
+      settings: 'Change the settings of the account',
+      export: 'Export the account with all card numbers',
+    },
     team: { invite: 'Invite a user', 'change-role': 'Change a role', reset: 'Reset a sign-in' },
     other: 'A change',
   },
@@ -46,6 +49,9 @@ export const approvals = {
     email: 'Email address',
     role: 'Role',
     role_now: 'Current role',
+    content: 'Content',
+    recipients: 'Recipients who can open the file',
+    fingerprint: 'SHA-256 of the recipients',
   },
   value: { never: 'Never', secret: 'Secret', removed: 'Removed' },
   moreLines_one: 'Show {{count}} more line',
@@ -64,6 +70,9 @@ export const approvals = {
     done: 'Change approved. {{name}} can execute it now.',
     textOperator: 'An operator requested this. It applies as soon as you approve it.',
     doneOperator: 'Change approved. It applies on every node within 5 seconds.',
+    textExport:
+      'An operator requested this. Approve it only if you know the recipients: they can read every card number of the account.',
+    doneExport: 'Export approved. The operator can write the file until the request expires.',
   },
   decline: {
     button: 'Decline change',

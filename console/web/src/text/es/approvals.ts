@@ -16,7 +16,10 @@ export const approvals: typeof english = {
     payments: { enable: 'Habilitar pagos o cambiar su configuración', disable: 'Deshabilitar pagos' },
     proxy: { configure: 'Cambiar el proxy', remove: 'Quitar el proxy' },
     token: { delete: 'Eliminar un token' },
-    account: { settings: 'Cambiar la configuración de la cuenta' },
+    account: {
+      settings: 'Cambiar la configuración de la cuenta',
+      export: 'Exportar la cuenta con todos los números de tarjeta',
+    },
     team: { invite: 'Invitar a un usuario', 'change-role': 'Cambiar un rol', reset: 'Restablecer un acceso' },
     other: 'Un cambio',
   },
@@ -48,6 +51,9 @@ export const approvals: typeof english = {
     email: 'Correo electrónico',
     role: 'Rol',
     role_now: 'Rol actual',
+    content: 'Contenido',
+    recipients: 'Destinatarios que pueden abrir el archivo',
+    fingerprint: 'SHA-256 de los destinatarios',
   },
   value: { never: 'Nunca', secret: 'Secreto', removed: 'Se quita' },
   moreLines_one: 'Mostrar {{count}} línea más',
@@ -66,6 +72,9 @@ export const approvals: typeof english = {
     done: 'Se aprobó el cambio. {{name}} ya puede ejecutarlo.',
     textOperator: 'Lo solicitó un operador. Se aplica en cuanto usted lo apruebe.',
     doneOperator: 'Se aprobó el cambio. Se aplica en todos los nodos en 5 segundos.',
+    textExport:
+      'Lo solicitó un operador. Apruébelo solo si conoce a los destinatarios: pueden leer todos los números de tarjeta de la cuenta.',
+    doneExport: 'Se aprobó la exportación. El operador puede escribir el archivo hasta que venza la solicitud.',
   },
   decline: {
     button: 'Rechazar cambio',

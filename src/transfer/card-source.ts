@@ -1,0 +1,326 @@
+import { createHash, createHmac, type Hmac, type KeyObject } from 'node:crypto';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  CARD_FIELDS,
+  type CardDefaults,
+  type CardField,
+  type CardValues,
+  type ParsedCard,
+  parseCard,
+} from './card-record.ts';
+import { isQuoteOpen, parseCsvRecord } from './csv.ts';
+import {
+  EXPORT_FORMAT,
+  EXPORT_VERSION,
+  EXPORTED_KINDS,
+  type ExportCounts,
+  type ExportedKind,
+  type ExportHeader,
+  type ExportTrailer,
+  newExportCounts,
+} from './export-format.ts';
+import { decodeLine, readLines, type TextLine } from './text-lines.ts';
+import { TransferError } from './transfer-error.ts';
+
+/** A card of a file, or the reason why its line has none. */
+export interface CardLine {
+  /** The first line of the record, counted from 1. */
+  readonly number: number;
+  readonly parsed: ParsedCard;
+}
+
+export interface CardBatch {
+  readonly lines: readonly CardLine[];
+  /** Keyed digest of the lines, in hexadecimal; empty without a key. */
+  readonly digest: string;
+}
+
+export type SourceFormat = 'export' | 'jsonl' | 'csv';
+
+interface SourceOptions {
+  readonly defaults: CardDefaults;
+  /** The key of the digests of batches; absent: they have none. */
+  readonly digestKey?: KeyObject | undefined;
+}
+
+const CARD_FIELD_NAMES: ReadonlySet<string> = new Set(CARD_FIELDS);
+const TAG_SEPARATOR = '|';
+const TRAILER_START = '{"kind":"trailer"';
+const LINE_FEED = '\n';
+const DIGEST_CHARACTERS = 32;
+const NOT_UTF8 = 'the file is not UTF-8 text; decrypt it, or give the file that opens it with --identity';
+
+type Fault = Extract<ParsedCard, { fault: unknown }>;
+
+const lineFault = (code: 'malformed' | 'unknown_field' | 'too_long' | 'not_utf8' | 'not_json' | 'not_csv'): Fault => ({
+  fault: { field: 'line', code },
+  pan: undefined,
+});
+
+/** A parser of lines, which returns undefined for a line without a card. */
+interface LineParser {
+  readonly format: SourceFormat;
+  readonly header?: ExportHeader;
+  readonly counts?: ExportCounts;
+  parse(line: TextLine): CardLine | undefined;
+  /** Called after the last line. Throws `TransferError` when the end of the file is missing. */
+  end(): CardLine | undefined;
+}
+
+/** Reads cards from CSV, JSON Lines, or the export of an account. The first line decides which of them it is. */
+export class CardSource {
+  readonly #groups: AsyncIterator<readonly TextLine[]>;
+  readonly #parser: LineParser;
+  readonly #digestKey: KeyObject | undefined;
+  #first: readonly TextLine[];
+
+  private constructor(
+    groups: AsyncIterator<readonly TextLine[]>,
+    first: readonly TextLine[],
+    parser: LineParser,
+    digestKey: KeyObject | undefined,
+  ) {
+    this.#groups = groups;
+    this.#first = first;
+    this.#parser = parser;
+    this.#digestKey = digestKey;
+  }
+
+  /** Throws `TransferError` for a file that is none of the formats. */
+  static async open(chunks: AsyncIterable<Uint8Array>, { defaults, digestKey }: SourceOptions): Promise<CardSource> {
+    const groups = readLines(chunks)[Symbol.asyncIterator]();
+    const { value: lines = [] } = (await groups.next()) as { value?: readonly TextLine[] };
+    const [line, ...others] = lines;
+    if (line === undefined) throw new TransferError('the file is empty');
+    const text = line.bytes === undefined ? undefined : decodeLine({ ...line, bytes: line.bytes });
+    if (text === undefined) throw new TransferError(NOT_UTF8);
+    if (!text.trimStart().startsWith('{'))
+      return new CardSource(groups, others, new CsvParser(parseCsvHead(text), defaults), digestKey);
+    const header = toHeader(text);
+    return header === undefined
+      ? new CardSource(groups, lines, new JsonParser(defaults), digestKey)
+      : new CardSource(groups, others, new ExportParser(header, line.bytes, defaults), digestKey);
+  }
+
+  get format(): SourceFormat {
+    return this.#parser.format;
+  }
+
+  /** The header of an export. */
+  get header(): ExportHeader | undefined {
+    return this.#parser.header;
+  }
+
+  /** Records of an export by kind, complete after the last batch. */
+  get counts(): ExportCounts | undefined {
+    return this.#parser.counts;
+  }
+
+  /**
+   * Returns all cards in batches of equal size but the last. Throws `TransferError` after the last batch of an export whose
+   * end is missing, or whose checksum differs.
+   */
+  async *batches(size: number): AsyncGenerator<CardBatch> {
+    let batch = new OpenBatch(this.#digestKey);
+    for (let lines: readonly TextLine[] | undefined = this.#first; lines !== undefined; lines = await this.#next())
+      for (const line of lines) {
+        const card = this.#parser.parse(line);
+        batch.note(line);
+        if (card === undefined) continue;
+        batch.lines.push(card);
+        if (batch.lines.length < size) continue;
+        yield batch.close();
+        batch = new OpenBatch(this.#digestKey);
+      }
+    this.#first = [];
+    const last = this.#parser.end();
+    if (last !== undefined) batch.lines.push(last);
+    if (batch.lines.length > 0) yield batch.close();
+  }
+
+  /** Closes the file when not all of it was read. */
+  async close(): Promise<void> {
+    await this.#groups.return?.();
+  }
+
+  async #next(): Promise<readonly TextLine[] | undefined> {
+    const { done, value } = await this.#groups.next();
+    return done === true ? undefined : value;
+  }
+}
+
+class OpenBatch {
+  readonly lines: CardLine[] = [];
+  readonly #hmac: Hmac | undefined;
+
+  constructor(key: KeyObject | undefined) {
+    this.#hmac = key && createHmac('sha256', key);
+  }
+
+  note({ bytes }: TextLine): void {
+    if (this.#hmac === undefined) return;
+    if (bytes !== undefined) this.#hmac.update(bytes);
+    this.#hmac.update(LINE_FEED);
+  }
+
+  close(): CardBatch {
+    return { lines: this.lines, digest: this.#hmac?.digest('hex').slice(0, DIGEST_CHARACTERS) ?? '' };
+  }
+}
+
+/** Returns the names of the columns. Throws `TransferError`, which names no text of the line: it may be a card. */
+function parseCsvHead(text: string): readonly CardField[] {
+  const names = (isQuoteOpen(text) ? undefined : parseCsvRecord(text))?.map((name) => name.trim());
+  if (names === undefined) throw new TransferError('line 1: expected the names of the columns');
+  const wrong = names.findIndex((name, index) => !CARD_FIELD_NAMES.has(name) || names.indexOf(name) !== index);
+  if (wrong >= 0)
+    throw new TransferError(`line 1, column ${wrong + 1}: expected one of ${CARD_FIELDS.join(', ')}, each once`);
+  if (!names.includes('pan')) throw new TransferError('line 1: expected a column pan');
+  return names as readonly string[] as readonly CardField[];
+}
+
+class CsvParser implements LineParser {
+  readonly format = 'csv';
+  readonly #columns: readonly CardField[];
+  readonly #defaults: CardDefaults;
+  /** A record whose quoted field continues on the next line. */
+  #open: { readonly number: number; readonly text: string } | undefined;
+
+  constructor(columns: readonly CardField[], defaults: CardDefaults) {
+    this.#columns = columns;
+    this.#defaults = defaults;
+  }
+
+  parse({ number, bytes }: TextLine): CardLine | undefined {
+    const start = this.#open?.number ?? number;
+    if (bytes === undefined) return this.#fail(start, 'too_long');
+    const line = decodeLine({ number, bytes });
+    if (line === undefined) return this.#fail(start, 'not_utf8');
+    if (this.#open === undefined && line === '') return undefined;
+    const text = this.#open === undefined ? line : `${this.#open.text}${LINE_FEED}${line}`;
+    if (isQuoteOpen(line) !== (this.#open !== undefined)) {
+      if (text.length > LIMITS.importLineBytes) return this.#fail(start, 'too_long');
+      this.#open = { number: start, text };
+      return undefined;
+    }
+    this.#open = undefined;
+    return { number: start, parsed: this.#parseRecord(text) };
+  }
+
+  end(): CardLine | undefined {
+    return this.#open && this.#fail(this.#open.number, 'not_csv');
+  }
+
+  #fail(number: number, code: 'too_long' | 'not_utf8' | 'not_csv'): CardLine {
+    this.#open = undefined;
+    return { number, parsed: lineFault(code) };
+  }
+
+  #parseRecord(text: string): ParsedCard {
+    const cells = parseCsvRecord(text);
+    if (cells === undefined || cells.length !== this.#columns.length) return lineFault('not_csv');
+    const values: Partial<Record<CardField, unknown>> = {};
+    for (const [index, name] of this.#columns.entries()) {
+      const cell = cells[index] ?? '';
+      values[name] = name === 'tags' && cell !== '' ? cell.split(TAG_SEPARATOR) : cell;
+    }
+    return parseCard(values, this.#defaults);
+  }
+}
+
+const parseObject = (text: string): Readonly<Record<string, unknown>> | undefined => {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+class JsonParser implements LineParser {
+  readonly format = 'jsonl';
+  readonly #defaults: CardDefaults;
+
+  constructor(defaults: CardDefaults) {
+    this.#defaults = defaults;
+  }
+
+  parse({ number, bytes }: TextLine): CardLine | undefined {
+    if (bytes === undefined) return { number, parsed: lineFault('too_long') };
+    const text = decodeLine({ number, bytes });
+    if (text === undefined) return { number, parsed: lineFault('not_utf8') };
+    if (text.trim() === '') return undefined;
+    return { number, parsed: parseMembers(parseObject(text), this.#defaults) };
+  }
+
+  end(): undefined {
+    return undefined;
+  }
+}
+
+function parseMembers(members: Readonly<Record<string, unknown>> | undefined, defaults: CardDefaults): ParsedCard {
+  if (members === undefined) return lineFault('not_json');
+  for (const name in members) if (!CARD_FIELD_NAMES.has(name)) return lineFault('unknown_field');
+  return parseCard(members as CardValues, defaults);
+}
+
+/** Undefined when the line is no header. Throws `TransferError` for the header of another version. */
+function toHeader(text: string): ExportHeader | undefined {
+  const members = parseObject(text);
+  if (members?.['kind'] !== 'header') return undefined;
+  if (members['format'] !== EXPORT_FORMAT || members['version'] !== EXPORT_VERSION)
+    throw new TransferError(
+      `the file is no export of version ${EXPORT_VERSION}; import it with the release that wrote it`,
+    );
+  return members as unknown as ExportHeader;
+}
+
+const isExportedKind = (kind: unknown): kind is ExportedKind => EXPORTED_KINDS.some((each) => each === kind);
+
+class ExportParser implements LineParser {
+  readonly format = 'export';
+  readonly header: ExportHeader;
+  readonly counts: ExportCounts = newExportCounts();
+  readonly #defaults: CardDefaults;
+  readonly #sha256 = createHash('sha256');
+  #trailer: ExportTrailer | undefined;
+
+  constructor(header: ExportHeader, headerLine: Uint8Array | undefined, defaults: CardDefaults) {
+    this.header = header;
+    this.#defaults = defaults;
+    this.#hash(headerLine);
+  }
+
+  parse({ number, bytes }: TextLine): CardLine | undefined {
+    if (this.#trailer !== undefined) throw new TransferError(`line ${number}: the export has lines behind its trailer`);
+    const text = bytes === undefined ? undefined : decodeLine({ number, bytes });
+    if (text?.startsWith(TRAILER_START)) {
+      this.#trailer = parseObject(text) as unknown as ExportTrailer | undefined;
+      if (this.#trailer !== undefined) return undefined;
+    }
+    this.#hash(bytes);
+    const members = text === undefined ? undefined : parseObject(text);
+    if (members === undefined || !isExportedKind(members['kind']))
+      throw new TransferError(`line ${number}: the export is damaged: the line is no record of it`);
+    const { kind, ...card } = members;
+    this.counts[kind as ExportedKind]++;
+    return kind === 'token' ? { number, parsed: parseMembers(card, this.#defaults) } : undefined;
+  }
+
+  end(): undefined {
+    if (this.#trailer === undefined)
+      throw new TransferError('the export is cut: its trailer is missing; get the complete file', {
+        isUsageError: false,
+      });
+    const isComplete = EXPORTED_KINDS.every((kind) => this.#trailer?.counts?.[kind] === this.counts[kind]);
+    if (!isComplete || this.#trailer.sha256 !== this.#sha256.digest('hex'))
+      throw new TransferError('the export is damaged: its checksum or its counts differ', { isUsageError: false });
+  }
+
+  #hash(line: Uint8Array | undefined): void {
+    if (line !== undefined) this.#sha256.update(line);
+    this.#sha256.update(LINE_FEED);
+  }
+}
