@@ -15,15 +15,15 @@ import { Search } from '../fixtures/canaries.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { BIN, type CommandResult, Shell, withoutSettings } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase, storedBytes } from '../fixtures/database.ts';
+import { runCommand, startProcess } from '../fixtures/service-process.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newMerchant, processed } from '../interface/payment-requests.ts';
-import { CAPTURES, capture, dataOf, TOKENIZE, VISA } from '../interface/vault-requests.ts';
-import { inScope } from '../scope.ts';
+import { CAPTURES, capture, cards as cardsOf, dataOf, TOKENIZE, VISA } from '../interface/vault-requests.ts';
+import { inScope, onlyLong } from '../scope.ts';
 
 /** An account leaves one vault and comes into another one, and cards come from files of other systems. */
 
 const OPERATOR = { actor: { type: 'operator' as const, name: 'test' } };
-/** No card number of the test contains it by chance. */
 const CVV = '8317';
 const KILLS = inScope({ usual: 2, long: 20 });
 const LINES = inScope({ usual: 6000, long: 40_000 });
@@ -185,7 +185,7 @@ describe('an account that leaves', () => {
       assert.deepEqual([pan, exp, name, tags], [cards.get(token), '12/2030', 'Ana', ['moves']]);
     const [captured] = byKind.get('capture') ?? [];
     assert.deepEqual([captured.pan, captured.additional_info], [VISA, { order: 1.5 }]);
-    assert.ok(!text.includes(CVV) && !text.includes('"cvv"') && !text.includes('track'));
+    for (const part of [`"${CVV}"`, '"cvv"', '"track']) assert.ok(!text.includes(part), part);
     const [paid] = byKind.get('payment') ?? [];
     assert.deepEqual([paid.status, paid.collected_amount, paid.operations.length], ['Collected', '100.00', 2]);
     assert.ok((byKind.get('audit')?.length ?? 0) > 1);
@@ -464,5 +464,34 @@ describe('an import that is killed', { timeout: 240_000 }, () => {
     same.child.stdin?.end(text);
     assert.equal((await same.exited)[0], 0);
     assert.equal(await target.countTokens(account), 3000);
+  });
+});
+
+describe('an import beside a service', { skip: onlyLong, timeout: 240_000 }, () => {
+  test('imports every card while requests are served', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    const service = await startProcess(directory);
+    try {
+      const created = await runCommand(directory, ['account', 'create', '--name', 'Store', '--json']);
+      const { id } = JSON.parse(created.out);
+      const path = newFile(`pan\n${Array.from({ length: 20_000 }, () => luhnPan('411111')).join('\n')}\n`);
+      let isImporting = true;
+      const importing = runCommand(directory, ['import', path, ...sandbox(id), '--json']).finally(() => {
+        isImporting = false;
+      });
+      let served = 0;
+      while (isImporting) {
+        const body = cardsOf([luhnPan('555555')]);
+        const response = await service.call('POST', TOKENIZE, { key: service.demoKey ?? '', body });
+        assert.equal(response.status, 200, response.text);
+        served++;
+      }
+      const { code, out } = await importing;
+      assert.deepEqual([code, JSON.parse(out).created], [0, 20_000]);
+      assert.ok(served > 20, `${served}`);
+    } finally {
+      await service.stop();
+      rmSync(directory, { recursive: true, force: true });
+    }
   });
 });
