@@ -16,6 +16,7 @@ import type { Custody, RootKeys } from './crypto/custody.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
+import { SIGNING_KEY, SigningKeys } from './crypto/signing-key.ts';
 import type { KeyEnvironment, KeyOwner } from './crypto/wrapped-key.ts';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.ts';
 import { Transactions } from './idempotency/transaction.ts';
@@ -205,6 +206,7 @@ async function buildCore(
     processors: processors.byName,
     transactions: new Transactions({ ...parts, idempotency, usage }),
     sadKeys: new SadKeys({ ...parts, store: opened.sadKeys }),
+    signingKeys: new SigningKeys(keyring),
     configurations: new ProxyConfigurations({ ...parts, changeControl }),
     activations: new PaymentActivations({ ...parts, processors: processors.byName, hosts, changeControl }),
     onHostRefused: processors.onHostRefused,
@@ -244,7 +246,7 @@ async function initializeVault({
   keyring: Keyring;
   clock: Clock;
 }): Promise<void> {
-  const { rows, digestKeys } = keyring.generateInitialKeys(KEY_ENVIRONMENTS, [JOURNAL_KEY]);
+  const { rows, digestKeys } = keyring.generateInitialKeys(KEY_ENVIRONMENTS, [JOURNAL_KEY, SIGNING_KEY]);
   const journalKey = digestKeys[0] as KeyObject;
   await database.useJournalKey(journalKey);
   const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;

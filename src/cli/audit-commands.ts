@@ -11,6 +11,25 @@ export function auditCommands(program: Command, tools: CliContext, exit: (code: 
   const audit = program.command('audit').description('verify and export the audit log');
   verifyCommand(audit, tools, exit);
   exportCommand(audit, tools);
+  publicKeyCommand(audit, tools);
+}
+
+function publicKeyCommand(audit: Command, tools: CliContext): void {
+  audit
+    .command('public-key')
+    .description('print the public keys that verify what the vault signs, oldest first, as PEM')
+    .option('--json', 'print JSON')
+    .action(({ json }: { json?: boolean }) =>
+      withCore(tools, async ({ signingKeys }) => {
+        const keys = (await signingKeys.list()).map(({ keyId, version, publicKey, createdAt }) => ({
+          key_id: keyId,
+          version,
+          created_at: formatIso8601(createdAt),
+          pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+        }));
+        printResult(tools, json, keys, keys.map(({ pem }) => pem.trimEnd()).join('\n'));
+      }),
+    );
 }
 
 function verifyCommand(audit: Command, tools: CliContext, exit: (code: number) => void): void {

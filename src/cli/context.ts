@@ -8,6 +8,7 @@ import type { AskSecret } from '../crypto/custody/secret-source.ts';
 import type { Custody, RootKeys } from '../crypto/custody.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
+import type { SigningKeys } from '../crypto/signing-key.ts';
 import type { Fill, Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
@@ -26,6 +27,8 @@ export interface Core {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly sadKeys: SadKeys;
+  /** Sign what others check without the vault. */
+  readonly signingKeys: SigningKeys;
   /** The key that seals the journal. */
   readonly journalKey: KeyObject;
   readonly accounts: Accounts;

@@ -21,6 +21,15 @@ interface UnwrappedKey extends SealingKey {
   readonly owner: KeyOwner;
   readonly version: number;
   readonly hexId: string;
+  readonly createdAt: number;
+}
+
+/** One version of a key that is used as it is, instead of for sealing. */
+export interface KeyVersion {
+  readonly version: number;
+  readonly key: KeyObject;
+  /** Unix time in milliseconds. */
+  readonly createdAt: number;
 }
 
 /** The newest version of a data key with the nonces that this process has reserved. */
@@ -120,6 +129,13 @@ export class Keyring {
   async firstDigestKey(owner: KeyOwner): Promise<KeyObject> {
     if ((await this.#store.find(owner)).length === 0) throw new MissingKeyError(owner);
     return this.digestKey(owner);
+  }
+
+  /** Returns all versions of a key that exists since the first commit of the vault, oldest first, or throws `MissingKeyError`. */
+  async listVersions(owner: KeyOwner): Promise<readonly KeyVersion[]> {
+    const versions = await this.#versions(owner);
+    if (versions.length === 0) throw new MissingKeyError(owner);
+    return versions;
   }
 
   /**
@@ -248,6 +264,7 @@ export class Keyring {
       owner: { account, environment, purpose },
       version,
       hexId: row.id,
+      createdAt: row.createdAt,
       id: Uint8Array.from(Buffer.from(row.id, 'hex')),
       key: createSecretKey(material),
     };

@@ -15,6 +15,7 @@ export type Purpose =
   | 'proxy'
   | 'payments'
   | 'journal'
+  | 'signing'
   | 'people'
   | 'people-digests'
   | 'clock'

@@ -195,6 +195,7 @@ export const operator = {
       proxy: 'Keys and settings of the payload proxy',
       requests: 'Requests and approvals',
       journal: 'Seals of the audit log',
+      signing: 'Signs checkpoints and receipts',
       people: 'Users and sessions',
       'people-digests': 'Lookup of users and sessions',
     },

@@ -196,6 +196,7 @@ export const operator: typeof english = {
       proxy: 'Claves y configuración del proxy',
       requests: 'Solicitudes y aprobaciones',
       journal: 'Sellos del registro de auditoría',
+      signing: 'Firma puntos de control y constancias',
       people: 'Usuarios y sesiones',
       'people-digests': 'Búsqueda de usuarios y sesiones',
     },
