@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
+import type { ShippingTarget } from '../src/audit/shipping.ts';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
 import type { PublicRoute } from '../src/http/server.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
@@ -22,6 +23,8 @@ interface AlertFacts {
   consoleUrl(): string;
   /** The server that sends mails; undefined: none. */
   readonly smtp: SmtpServer | undefined;
+  /** Receivers of the audit log. */
+  readonly auditReceivers: readonly ShippingTarget[];
 }
 
 /** Interface, headers and files of the console listener. */

@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads';
 import type { OpenedConsole, VaultServices } from '../console/open.ts';
 import { createBackground, type Leases } from './background.ts';
 import type { Core, RunningService } from './cli/context.ts';
-import type { Config } from './config.ts';
+import { type Config, listReceivers } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
 import { mayDumpCore } from './crypto/core-dumps.ts';
 import type { AskSecret } from './crypto/custody/secret-source.ts';
@@ -128,7 +128,8 @@ async function runService(
   };
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
   const consoleUrl = (): string => config.consoleUrl ?? `https://localhost:${ports().console}`;
-  const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, smtp: config.smtp };
+  const auditReceivers = listReceivers(config.auditReceivers);
+  const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, smtp: config.smtp, auditReceivers };
   const background = await createBackground({ ...parts, ...node, leases, console: webConsole, facts, onTimeTrusted });
   const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
   const renewal = renewCertificate({ core, config, log, listeners, workers });
@@ -239,6 +240,8 @@ function createLeases({ database, opened, time, random }: OpenCore): Leases {
     sweeper: newLease('sweeper'),
     payments: newLease('payments'),
     verification: newLease('verification'),
+    syslog: newLease('syslog'),
+    otlp: newLease('otlp'),
   };
   return {
     holdsLease: (work) => (opened.isShared ? () => leases[work].acquire() : () => Promise.resolve(true)),

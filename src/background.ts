@@ -1,28 +1,36 @@
+import { hostname } from 'node:os';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
 import { RequestLogPruning } from './accounts/request-log-pruning.ts';
 import { type AlteredRows, RowCheck } from './audit/altered-rows.ts';
+import { CheckpointWriter } from './audit/checkpoints.ts';
 import { PeriodicVerification } from './audit/periodic-verification.ts';
-import { HeadRecorder } from './audit/recorded-heads.ts';
+import { appendCheckpoints, HeadRecorder } from './audit/recorded-heads.ts';
+import { LogReview } from './audit/review.ts';
+import { type Receiver, ReceiverError, Shipping, type ShippingTarget } from './audit/shipping.ts';
 import type { Captures } from './captures/captures.ts';
 import type { Config } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { describeError, type Log } from './http/log.ts';
 import type { Metrics } from './http/metrics.ts';
-import { delay, MINUTE } from './kernel/clock.ts';
+import { delay, MINUTE, SECOND } from './kernel/clock.ts';
 import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
 import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
 import { TimeWatch } from './storage/time-watch.ts';
 import type { Vault } from './vault/vault.ts';
+import { VERSION } from './version.ts';
 
 /** How often the due time of a verification of the audit log is checked. */
 const VERIFICATION_CHECK_MS = MINUTE;
 
+/** How often the log is searched for records that a receiver does not have. */
+const SHIPPING_INTERVAL_MS = 2 * SECOND;
+
 /** The leases of the work that one node does for all of them. */
 export interface Leases {
-  holdsLease(work: 'sweeper' | 'payments' | 'verification'): () => Promise<boolean>;
+  holdsLease(work: 'sweeper' | 'payments' | 'verification' | 'syslog' | 'otlp'): () => Promise<boolean>;
   release(onError: (error: unknown) => void): Promise<void>;
 }
 
@@ -37,6 +45,8 @@ interface ServiceFacts {
   certificateEnd(): number | undefined;
   consoleUrl(): string;
   readonly smtp: Config['smtp'];
+  /** Receivers of the audit log. */
+  readonly auditReceivers: readonly ShippingTarget[];
 }
 
 /** Periodic work of the console. */
@@ -133,7 +143,8 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const onRemoved = (kind: string, count: number): void => metrics.countSwept(kind, count);
   const sweeps = createSweeps(parts);
   const timeWatch = await startTimeWatch(parts, sweeps, onError);
-  const { headRecorder, verification } = createAuditTasks(parts);
+  const { headRecorder, verification, checkpoints } = createAuditTasks(parts);
+  const shipments = (await createReceivers(parts)).map((receiver) => createShipment(parts, receiver));
   const reportMissingSadKeys = createMissingKeyReport(parts);
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
@@ -141,6 +152,8 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const holdsLease = leases.holdsLease('sweeper');
   const onOneNode = (sweeps: readonly Sweep[], work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps, work, time, holdsLease, onRemoved, onError });
+  const onOneNodeEvery = (every: number, work: PeriodicWork): PeriodicTask =>
+    new PeriodicTask({ every, sweeps: [], work: [work], time, holdsLease, onRemoved, onError });
   const ofConsole = (await parts.console?.singleNodeTasks(parts.facts, onMailError)) ?? [];
   const ofThread = createThreadBackground(parts, parts.console?.tasks);
   const tasks: readonly BackgroundTask[] = [
@@ -150,6 +163,8 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     ...ofConsole.map((work) => onOneNode([], [work])),
     each(LIMITS.headNotesEveryMs, [{ kind: 'audit heads', run: () => headRecorder.record() }]),
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
+    onOneNodeEvery(parts.config.auditCheckpointMs, { kind: 'checkpoint', run: () => checkpoints.write() }),
+    ...shipments.map(({ task }) => task),
     parts.scheduler,
   ];
   return {
@@ -160,22 +175,28 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     },
     stop: async () => {
       verification.stop();
+      for (const { shipping } of shipments) shipping.stop();
       for (const round of tasks) await round.stop();
       const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
       await leases.release(logError('lease release failed'));
       await ofThread.stop();
       await parts.console?.flush().catch(logError('throttled events not saved'));
       await headRecorder.record().catch(logError('audit heads not written'));
+      await checkpoints.write().catch(logError('checkpoint not written'));
     },
   };
 }
 
-/** Builds what records the heads of the audit log, and what verifies the log. */
+/** Builds what records the heads of the audit log, signs checkpoints, and verifies the log. */
 function createAuditTasks({ core, config, log, leases }: BackgroundParts) {
+  const file = config.auditHeadsFile;
   const headRecorder = new HeadRecorder({
     ...core,
-    file: config.auditHeadsFile,
+    file,
     onRecord: ({ chains, digest }) => log.info('audit heads', { count: chains, digest }),
+  });
+  const checkpoints = new CheckpointWriter(core, (written) => {
+    if (file !== undefined) appendCheckpoints(file, written);
   });
   const verification = new PeriodicVerification({
     ...core,
@@ -183,7 +204,39 @@ function createAuditTasks({ core, config, log, leases }: BackgroundParts) {
     pause: (milliseconds) => delay(core.time, milliseconds),
     onFault: ({ fault, kind }) => log.error('audit log altered', { reason: fault, task: kind }),
   });
-  return { headRecorder, verification };
+  return { headRecorder, checkpoints, verification };
+}
+
+/** Loads what sends the audit log only where a receiver is configured. */
+async function createReceivers({ config, log }: BackgroundParts): Promise<Receiver[]> {
+  const { syslog, otlp, tls } = config.auditReceivers;
+  const receivers: Receiver[] = [];
+  if (syslog !== undefined) {
+    const { SyslogReceiver } = await import('./audit/syslog.ts');
+    receivers.push(new SyslogReceiver(syslog, tls, hostname()));
+  }
+  if (otlp !== undefined) {
+    const { OtlpReceiver } = await import('./audit/otlp.ts');
+    const onRejected = (count: number): void => log.error('audit records rejected', { task: 'otlp', count });
+    receivers.push(new OtlpReceiver({ ...otlp, tls, version: VERSION, onRejected }));
+  }
+  return receivers;
+}
+
+/** Receivers do not wait for one another, and nothing waits for them. */
+function createShipment({ core, log, leases }: BackgroundParts, receiver: Receiver) {
+  const { target } = receiver;
+  const shipping = new Shipping({ ...core, receiver, holdsLease: leases.holdsLease(target) });
+  const onError = (_: string, error: unknown): void =>
+    log.error(
+      'audit log not sent',
+      error instanceof ReceiverError ? { task: target, reason: error.code } : { ...describeError(error), task: target },
+    );
+  const work = [{ kind: target, run: () => shipping.run() }];
+  const onRemoved = (): void => undefined;
+  const { time } = core;
+  const task = new PeriodicTask({ every: SHIPPING_INTERVAL_MS, sweeps: [], work, time, onRemoved, onError });
+  return { shipping, task };
 }
 
 /** Work other than sweeps that one node does for all of them. */
@@ -193,6 +246,7 @@ function createSingleNodeTasks(
 ): PeriodicWork[] {
   const { time, usage, database } = core;
   const rowCheck = new RowCheck({ ...core, alteredRows, tables: MAC_TABLES });
+  const review = new LogReview(core);
   const purgeOldUsage = async (now: number | undefined): Promise<void> => {
     if (now !== undefined) await usage.purgeOld(now);
   };
@@ -203,6 +257,7 @@ function createSingleNodeTasks(
   };
   return [
     { kind: 'row check', run: () => rowCheck.runOnce() },
+    { kind: 'audit review', run: () => review.run() },
     { kind: 'missing sad keys', run: reportMissingSadKeys },
     { kind: 'old statistics', run: () => purgeOldUsage(time.trustedNow()) },
     { kind: 'old requests', run: () => pruneRequestLog(time.trustedNow()) },

@@ -35,6 +35,9 @@ const DEFAULTS: Config = {
   consoleUrl: undefined,
   operatorName: undefined,
   auditHeadsFile: undefined,
+  auditCheckpointMs: 3_600_000,
+  auditRetentionMs: 31_536_000_000,
+  auditReceivers: { syslog: undefined, otlp: undefined, tls: { caFile: undefined, certificate: undefined } },
   hosts: [
     { address: '127.0.0.1', mayBeMissing: true },
     { address: '::1', mayBeMissing: true },
@@ -90,6 +93,8 @@ describe('settings', () => {
       CARDVAULT_CONSOLE_URL: 'https://console.example.com/',
       CARDVAULT_OPERATOR: 'Ana López',
       CARDVAULT_AUDIT_HEADS_FILE: '/audit/heads',
+      CARDVAULT_AUDIT_CHECKPOINT_MINUTES: '5',
+      CARDVAULT_AUDIT_RETENTION: '400d',
       CARDVAULT_TRUSTED_PROXIES: '10.0.0.0/8, 2001:DB8::1,',
       CARDVAULT_RATE_LIMIT_PER_KEY: '0',
       CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION: '1000000',
@@ -119,6 +124,9 @@ describe('settings', () => {
       consoleUrl: 'https://console.example.com',
       operatorName: 'Ana López',
       auditHeadsFile: '/audit/heads',
+      auditCheckpointMs: 300_000,
+      auditRetentionMs: 34_560_000_000,
+      auditReceivers: DEFAULTS.auditReceivers,
       hosts: [
         { address: '0.0.0.0', mayBeMissing: false },
         { address: '::', mayBeMissing: false },
@@ -418,5 +426,48 @@ describe('custody of the root key', () => {
     assert.match(problems(peers)[0] ?? '', /^CARDVAULT_UNSEAL_…/);
     assert.match(problems({ CARDVAULT_ROOT_KEY: 'custodians', CARDVAULT_UNSEAL_PORT: '1' })[0] ?? '', /UNSEAL_…/);
     assert.equal(problems({ CARDVAULT_UNSEAL_PEERS: 'a:1#12' }).length, 2);
+  });
+});
+
+describe('the receivers of the audit log', () => {
+  it('are a syslog server and a collector, with files of certificates', () => {
+    const { auditReceivers } = parseConfig({
+      CARDVAULT_AUDIT_SYSLOG: 'tls://[::1]',
+      CARDVAULT_AUDIT_OTLP: 'https://collector.example:4318/v1/logs',
+      CARDVAULT_AUDIT_RECEIVER_CA: '/ca.pem',
+      CARDVAULT_AUDIT_RECEIVER_CERT: '/c.pem',
+      CARDVAULT_AUDIT_RECEIVER_KEY: '/k.pem',
+    });
+    assert.deepEqual(auditReceivers.syslog, { host: '::1', port: 6514 });
+    assert.equal(auditReceivers.otlp?.url.href, 'https://collector.example:4318/v1/logs');
+    const certificate = { certificateFile: '/c.pem', keyFile: '/k.pem' };
+    assert.deepEqual(auditReceivers.tls, { caFile: '/ca.pem', certificate });
+    const none = { syslog: undefined, otlp: undefined, tls: { caFile: undefined, certificate: undefined } };
+    assert.deepEqual(parseConfig({}).auditReceivers, none);
+  });
+
+  it('are rejected without TLS, and without repeating a secret', () => {
+    for (const url of ['udp://h:514', 'tcp://h', 'tls://u:secret@h', 'tls://h/path', 'tls://h?secret', 'h:6514'])
+      assert.match(
+        problems({ CARDVAULT_AUDIT_SYSLOG: url })[0] ?? '',
+        /^CARDVAULT_AUDIT_SYSLOG: expected tls:[^s]*, w/,
+      );
+    for (const url of ['http://h/v1/logs', 'https://u:secret@h/v1/logs', 'https://h/#secret', 'h'])
+      assert.match(
+        problems({ CARDVAULT_AUDIT_OTLP: url })[0] ?? '',
+        /^CARDVAULT_AUDIT_OTLP: expected https:[^s]*PATH,/,
+      );
+    assert.deepEqual(problems({ CARDVAULT_AUDIT_RECEIVER_CERT: '/c.pem' }), [
+      'CARDVAULT_AUDIT_RECEIVER_CERT and CARDVAULT_AUDIT_RECEIVER_KEY: set both or neither',
+    ]);
+  });
+
+  it('have a log that remains for 90 days at least', () => {
+    assert.equal(parseConfig({}).auditRetentionMs, 365 * 86_400_000);
+    assert.equal(parseConfig({ CARDVAULT_AUDIT_RETENTION: '90d' }).auditRetentionMs, 90 * 86_400_000);
+    for (const text of ['89d', '90', '1y', '99999d'])
+      assert.deepEqual(problems({ CARDVAULT_AUDIT_RETENTION: text }), [
+        'CARDVAULT_AUDIT_RETENTION: expected 90d to 36500d',
+      ]);
   });
 });

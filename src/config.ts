@@ -1,12 +1,14 @@
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { parseCidr } from './accounts/allow-list.ts';
+import type { ReceiverTls, ShippingTarget } from './audit/shipping.ts';
+import type { SyslogAddress } from './audit/syslog.ts';
 import type { CustodyOptions } from './crypto/custody/choose.ts';
 import { DEFAULT_FILES, DEFAULT_SOCKET, type ParsedCustody, parseCustody } from './crypto/custody/parse-custody.ts';
 import type { Host } from './http/listeners.ts';
 import type { LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
-import { SECOND } from './kernel/clock.ts';
+import { DAY, MINUTE, SECOND } from './kernel/clock.ts';
 import { assertUnambiguous } from './kernel/displayable.ts';
 import { Failure } from './kernel/failure.ts';
 import { LIMITS } from './kernel/limits.ts';
@@ -30,6 +32,11 @@ export interface Config {
   readonly operatorName: string | undefined;
   /** The file into which the heads of the audit log are written. */
   readonly auditHeadsFile: string | undefined;
+  /** Time between two signed checkpoints of the audit log. */
+  readonly auditCheckpointMs: number;
+  /** How long records of the audit log remain in the database. */
+  readonly auditRetentionMs: number;
+  readonly auditReceivers: AuditReceivers;
   readonly hosts: readonly Host[];
   readonly trustedProxies: readonly string[];
   readonly rates: { readonly perKey: number; readonly failedAuthentication: number };
@@ -65,6 +72,18 @@ export interface UnsealPeer {
   /** SHA-256 of its certificate, 64 hexadecimal digits in lower case. */
   readonly fingerprint: string;
 }
+
+/** Receivers of the audit log; undefined: none of the kind. */
+export interface AuditReceivers {
+  readonly syslog: SyslogAddress | undefined;
+  readonly otlp: { readonly url: URL; readonly headersFile: string | undefined } | undefined;
+  readonly tls: ReceiverTls;
+}
+
+export const listReceivers = ({ syslog, otlp }: AuditReceivers): readonly ShippingTarget[] => [
+  ...(syslog === undefined ? [] : (['syslog'] as const)),
+  ...(otlp === undefined ? [] : (['otlp'] as const)),
+];
 
 /** An SMTP server; see `console/alerts/smtp.ts`. */
 interface SmtpAddress {
@@ -169,6 +188,36 @@ function parseSmtpAddress(text: string): SmtpAddress | undefined {
   };
 }
 
+const SYSLOG_FORM = 'tls://HOST:PORT, without user, path and query';
+const SYSLOG_PORT = 6514;
+
+function parseSyslogAddress(text: string): SyslogAddress | undefined {
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  if (url === null || url.protocol !== 'tls:' || url.hostname === '') return expected(SYSLOG_FORM);
+  if (
+    !['', '/'].includes(url.pathname) ||
+    [url.search, url.hash, url.username, url.password].some((part) => part !== '')
+  )
+    return expected(SYSLOG_FORM);
+  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? SYSLOG_PORT : Number(url.port) };
+}
+
+/** The error never contains the address, which may contain a secret. */
+function parseReceiverUrl(text: string): URL | undefined {
+  if (text === '') return undefined;
+  const url = URL.parse(text);
+  const isPlain = url !== null && [url.hash, url.username, url.password].every((part) => part === '');
+  return isPlain && url.protocol === 'https:' ? url : expected('https://HOST:PORT/PATH, without user and fragment');
+}
+
+/** A whole number of days. */
+function parseDays(text: string, min: number, max: number): number {
+  const [, days] = /^([0-9]{1,6})d$/.exec(text) ?? [];
+  const number = Number(days ?? Number.NaN);
+  return number >= min && number <= max ? number : expected(`${min}d to ${max}d`);
+}
+
 /** The systems that distribute the connections to one port among several threads. */
 const canSharePorts = process.platform === 'linux' || process.platform === 'freebsd';
 
@@ -208,6 +257,7 @@ const MAX_RATE = 1_000_000;
 const MAX_DRAIN_SECONDS = 600;
 const MAX_CONNECTIONS = 64;
 const MAX_TIMEOUT_MS = 600_000;
+const MAX_CHECKPOINT_MINUTES = 1440;
 
 /** Every setting of the service. `docs/operations.md` documents each, which a test checks. */
 export const SETTINGS = {
@@ -300,6 +350,42 @@ export const SETTINGS = {
     (text) => (text === '' ? '' : parseHttpsOrigin(text)),
   ),
   CARDVAULT_AUDIT_HEADS_FILE: setting('', 'File for the heads of the audit log; empty: none', (text) => text),
+  CARDVAULT_AUDIT_CHECKPOINT_MINUTES: setting(
+    '60',
+    'Time between two signed checkpoints of the audit log, in minutes',
+    (text) => parseInteger(text, 1, MAX_CHECKPOINT_MINUTES),
+  ),
+  CARDVAULT_AUDIT_RETENTION: setting(
+    '365d',
+    'How long records of the audit log remain in the database at least; audit prune removes older ones',
+    (text) => parseDays(text, LIMITS.auditDaysAtHand, LIMITS.auditRetentionDays),
+  ),
+  CARDVAULT_AUDIT_SYSLOG: setting(
+    '',
+    'Syslog server that gets the audit log, tls://HOST:PORT; empty: none',
+    parseSyslogAddress,
+  ),
+  CARDVAULT_AUDIT_OTLP: setting(
+    '',
+    'OpenTelemetry collector that gets the audit log, https://HOST:PORT/v1/logs; empty: none',
+    parseReceiverUrl,
+  ),
+  CARDVAULT_AUDIT_OTLP_HEADERS_FILE: setting(
+    '',
+    'A file with headers for the collector, lines of NAME: VALUE',
+    (text) => text,
+  ),
+  CARDVAULT_AUDIT_RECEIVER_CA: setting(
+    '',
+    'Authorities that certify the receivers of the audit log, PEM; empty: those of Node',
+    (text) => text,
+  ),
+  CARDVAULT_AUDIT_RECEIVER_CERT: setting(
+    '',
+    'Certificate of cardvault for the receivers of the audit log, PEM; empty: none',
+    (text) => text,
+  ),
+  CARDVAULT_AUDIT_RECEIVER_KEY: setting('', 'Private key of that certificate, PEM', (text) => text),
   CARDVAULT_OPERATOR: setting(
     '',
     'Commands: name of the operator in the audit log; empty: the user of the operating system',
@@ -406,6 +492,12 @@ export function parseConfig(variables: Variables): Config {
   if (((variables['CARDVAULT_TLS_CERT'] ?? '') === '') !== ((variables['CARDVAULT_TLS_KEY'] ?? '') === '')) {
     problems.push('CARDVAULT_TLS_CERT and CARDVAULT_TLS_KEY: set both or neither');
   }
+  if (
+    ((variables['CARDVAULT_AUDIT_RECEIVER_CERT'] ?? '') === '') !==
+    ((variables['CARDVAULT_AUDIT_RECEIVER_KEY'] ?? '') === '')
+  ) {
+    problems.push('CARDVAULT_AUDIT_RECEIVER_CERT and CARDVAULT_AUDIT_RECEIVER_KEY: set both or neither');
+  }
   if (((variables['CARDVAULT_SMTP_URL'] ?? '') === '') !== ((variables['CARDVAULT_SMTP_FROM'] ?? '') === '')) {
     problems.push('CARDVAULT_SMTP_URL and CARDVAULT_SMTP_FROM: set both or neither');
   }
@@ -468,6 +560,21 @@ function unsealPeersOf(values: Settings): UnsealPeersSettings | undefined {
   return { port, identity, peers: values.CARDVAULT_UNSEAL_PEERS };
 }
 
+const auditReceiversOf = (values: Settings): AuditReceivers => ({
+  syslog: values.CARDVAULT_AUDIT_SYSLOG,
+  otlp: values.CARDVAULT_AUDIT_OTLP && {
+    url: values.CARDVAULT_AUDIT_OTLP,
+    headersFile: values.CARDVAULT_AUDIT_OTLP_HEADERS_FILE || undefined,
+  },
+  tls: {
+    caFile: values.CARDVAULT_AUDIT_RECEIVER_CA || undefined,
+    certificate:
+      values.CARDVAULT_AUDIT_RECEIVER_CERT === ''
+        ? undefined
+        : { certificateFile: values.CARDVAULT_AUDIT_RECEIVER_CERT, keyFile: values.CARDVAULT_AUDIT_RECEIVER_KEY },
+  },
+});
+
 const configOf = (values: Settings, credentialsFolder: string | undefined): Config => ({
   dataDirectory: values.CARDVAULT_DATA_DIR,
   database: databaseOf(values),
@@ -485,6 +592,9 @@ const configOf = (values: Settings, credentialsFolder: string | undefined): Conf
     values.CARDVAULT_AUDIT_HEADS_FILE === ''
       ? undefined
       : resolve(values.CARDVAULT_DATA_DIR, values.CARDVAULT_AUDIT_HEADS_FILE),
+  auditCheckpointMs: values.CARDVAULT_AUDIT_CHECKPOINT_MINUTES * MINUTE,
+  auditRetentionMs: values.CARDVAULT_AUDIT_RETENTION * DAY,
+  auditReceivers: auditReceiversOf(values),
   hosts: values.CARDVAULT_HOST,
   trustedProxies: values.CARDVAULT_TRUSTED_PROXIES,
   rates: {

@@ -1,8 +1,9 @@
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
+import { measureLag } from './audit/journal-tail.ts';
 import { listVerifications } from './audit/verification-store.ts';
 import { Captures } from './captures/captures.ts';
-import type { Config } from './config.ts';
+import { type Config, listReceivers } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { ApiDoor } from './http/api-door.ts';
 import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
@@ -72,7 +73,7 @@ export function formatApiUrl({ consoleUrl }: Pick<Config, 'consoleUrl'>, port: n
 }
 
 /** Builds the use cases, and the metrics that observe them. */
-function createServices({ core, log, isReady, holdsPaymentsLease, hasVaultMetrics }: NodeOptions) {
+function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVaultMetrics }: NodeOptions) {
   const { database, time, configurations } = core;
   const vault = new Vault(core);
   const captures = new Captures({
@@ -92,6 +93,7 @@ function createServices({ core, log, isReady, holdsPaymentsLease, hasVaultMetric
     listVerifications: () => listVerifications(database, core.journalKey),
     countAlteredRows: () => alteredRows.countByTable(),
     countMissingSadKeys: () => captures.countMissingSadKeys(),
+    measureShipping: () => measureShipping(core, config),
   };
   const metrics = new Metrics(() => database.queuedUnits, hasVaultMetrics ? vaultSources : undefined);
   core.onHostRefused(({ account, environment }, processor) => {
@@ -109,6 +111,15 @@ function createServices({ core, log, isReady, holdsPaymentsLease, hasVaultMetric
       log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
   });
   return { vault, captures, proxy, ...paymentParts, authentications, alteredRows, metrics };
+}
+
+/** Returns how far each receiver of the audit log is behind. */
+async function measureShipping({ database, clock }: OpenCore, { auditReceivers }: Config) {
+  const lags = listReceivers(auditReceivers).map(async (target) => {
+    const { records, oldest } = await measureLag(database, target);
+    return { target, records, age: oldest === undefined ? 0 : Math.max(0, clock() - oldest) };
+  });
+  return Promise.all(lags);
 }
 
 /** Builds the servers of both environments, with all their routes. */

@@ -4,6 +4,9 @@ import { TABLES as apiKeys } from './accounts/api-key-store.ts';
 import { TABLES as requestLog } from './accounts/request-log-store.ts';
 import { TABLES as usage } from './accounts/usage.ts';
 import { TABLES as alteredRows } from './audit/altered-rows.ts';
+import { TABLES as auditCheckpoints } from './audit/checkpoint-store.ts';
+import { TABLES as auditPositions } from './audit/journal-tail.ts';
+import { TABLES as auditFindings } from './audit/review-store.ts';
 import { TABLES as verifications } from './audit/verification-store.ts';
 import { TABLES as captures } from './captures/capture-store.ts';
 import { TABLES as idempotency } from './idempotency/idempotency-keys.ts';
@@ -25,6 +28,9 @@ export const VAULT_TABLES: readonly Table[] = [
   ...requestLog,
   ...usage,
   ...alteredRows,
+  ...auditCheckpoints,
+  ...auditPositions,
+  ...auditFindings,
   ...verifications,
   ...captures,
   ...idempotency,

@@ -72,6 +72,7 @@ describe('docs/operations.md', () => {
       listVerifications: () => Promise.resolve([]),
       countAlteredRows: async () => new Map(),
       countMissingSadKeys: async () => 0,
+      measureShipping: async () => [],
     });
     const names = (await metrics.registry()).getMetricsAsArray().map(({ name }) => name);
     const text = read('docs/operations.md');

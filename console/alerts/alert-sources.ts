@@ -1,5 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { listRecentOperatorNotices } from '../../src/accounts/account-notices.ts';
+import { measureLag } from '../../src/audit/journal-tail.ts';
+import type { ReviewRule } from '../../src/audit/review-rules.ts';
+import { listFindings } from '../../src/audit/review-store.ts';
+import type { ShippingTarget } from '../../src/audit/shipping.ts';
 import { listVerifications } from '../../src/audit/verification-store.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
@@ -16,6 +20,8 @@ export interface SourceDependencies {
   readonly configurations: ProxyConfigurations;
   /** Expiry of the listeners' certificate; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
+  /** Receivers of the audit log; absent: none. */
+  readonly auditReceivers?: readonly ShippingTarget[];
 }
 
 type Source = (dependencies: SourceDependencies, now: number) => Promise<Finding[]>;
@@ -36,6 +42,12 @@ const EXPIRED_KEY_MS = DAY;
 const SETTINGS_CHANGED_MS = 7 * DAY;
 /** The log is verified every day. */
 const UNVERIFIED_AFTER_MS = 2 * DAY;
+/** Records are sent within seconds. */
+const NOT_SHIPPED_AFTER_MS = 15 * MINUTE;
+/** Refused sign-ins of a user within a day; fewer are mistyped. */
+const REFUSED_SIGN_INS = 5;
+
+const ALTERED_ROWS = 'select count(*) as number, min(found_at) as since from altered_rows';
 
 const MAX = LIMITS.alertsPerSource;
 const IN_DOUBT = `select account, environment, count(*) as number, min(in_doubt_since) as since from payments
@@ -149,6 +161,42 @@ const auditLog: Source = async ({ database, journalKey }, now) => {
   return [{ ...NOTHING, ...SERVICE, kind: 'audit-log-unverified', severity: 'high', since: newest }];
 };
 
+const unshippedLog: Source = async ({ database, auditReceivers = [] }, now) => {
+  const findings: Finding[] = [];
+  for (const target of auditReceivers) {
+    const { records, oldest = now } = await measureLag(database, target);
+    if (records === 0 || now - oldest < NOT_SHIPPED_AFTER_MS) continue;
+    const named = { subject: target, label: target, number: records, since: oldest };
+    findings.push({ ...NOTHING, ...SERVICE, ...named, kind: 'audit-log-not-shipped', severity: 'high' });
+  }
+  return findings;
+};
+
+const alteredRows: Source = async ({ database }) => {
+  const [row = {}] = await database.read(ALTERED_ROWS);
+  const [number, since] = [integer(row, 'number'), integerOrNull(row, 'since')];
+  return number === 0 ? [] : [{ ...NOTHING, ...SERVICE, kind: 'rows-altered', severity: 'high', number, since }];
+};
+
+const REVIEW_SEVERITY: Readonly<Record<ReviewRule, Severity>> = {
+  'sign-ins-refused': 'high',
+  'keys-changed': 'medium',
+  'dual-control-off': 'high',
+  'data-exported': 'medium',
+  'operator-commands': 'medium',
+};
+
+/** Findings of the rules of the daily review within the last day. */
+const reviewedLog: Source = async ({ database }, now) =>
+  (await listFindings(database, now, MAX))
+    .filter(({ rule, number }) => rule !== 'sign-ins-refused' || number >= REFUSED_SIGN_INS)
+    .map(({ rule, account, environment, subject, label, number, since }) => ({
+      ...NOTHING,
+      ...{ account, environment: environment as Environment | '', subject, label, number, since },
+      kind: rule,
+      severity: REVIEW_SEVERITY[rule],
+    }));
+
 export const SOURCES: readonly Source[] = [
   unknownOutcomes,
   refusedRequests,
@@ -159,4 +207,7 @@ export const SOURCES: readonly Source[] = [
   pendingActivations,
   changedSettings,
   auditLog,
+  unshippedLog,
+  alteredRows,
+  reviewedLog,
 ];

@@ -19,6 +19,13 @@ export const CAPABILITY_BY_KIND = {
   'tls-certificate-expires': 'operate',
   'audit-log-altered': 'operate',
   'audit-log-unverified': 'operate',
+  'audit-log-not-shipped': 'operate',
+  'rows-altered': 'operate',
+  'sign-ins-refused': 'team:read',
+  'keys-changed': 'keys:read',
+  'dual-control-off': 'overview:read',
+  'data-exported': 'audit:read',
+  'operator-commands': 'operate',
 } as const satisfies Readonly<Record<string, Capability>>;
 
 export type AlertKind = keyof typeof CAPABILITY_BY_KIND;

@@ -31,6 +31,7 @@ describe('assets', () => {
       listVerifications: () => Promise.resolve([]),
       countAlteredRows: async () => new Map(),
       countMissingSadKeys: async () => 0,
+      measureShipping: () => Promise.resolve([]),
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });

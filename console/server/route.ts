@@ -6,6 +6,7 @@ import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
+import type { SigningKeys } from '../../src/crypto/signing-key.ts';
 import type {
   Grant,
   Handler,
@@ -51,6 +52,7 @@ export interface ConsoleServices {
   readonly database: Driver;
   readonly keyring: Keyring;
   readonly journalKey: KeyObject;
+  readonly signingKeys: SigningKeys;
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly random: Random;

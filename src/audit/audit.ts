@@ -13,6 +13,7 @@ export const AUDIT_ACTIONS = [
   'access.denied',
   'audit.read',
   'audit.exported',
+  'audit.pruned',
   'requests.read',
   'records.exported',
   'records.export-ended',

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { blob, type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
 import type { Chain, ChainedRecord, Head } from '../storage/journal.ts';
 import { yieldBeforeScan } from '../storage/pagination.ts';
+import { digestLine } from './statements.ts';
 
 /** Reads the journal chain by chain and page by page, so that memory holds one page at most. */
 const PAGE = 1000;
@@ -105,15 +106,20 @@ interface UnsealedRecords {
   readonly sealed: number;
 }
 
+/** `beginning`: records up to here were removed, or are about to be. */
 export async function findUnsealedRecords(
   database: Database,
   { account, lane }: Chain,
+  beginning = 0,
 ): Promise<UnsealedRecords | undefined> {
   const [extent = {}] = await database.read(EXTENT, account, lane, account, lane, account, lane);
   const last = integerOrNull(extent, 'last');
   if (last === undefined) return undefined;
   const sealed = integerOrNull(extent, 'sealed') ?? 0;
-  if (integer(extent, 'first') === 1 && last === sealed) return undefined;
+  const first = integer(extent, 'first');
+  // An interrupted removal can leave records before the beginning, which are verified separately.
+  const isWhole = beginning === 0 ? first === 1 && last === sealed : last === sealed || last <= beginning;
+  if (isWhole) return undefined;
   const [counted = {}] = await database.read(COUNT, account, lane);
   return { records: integer(counted, 'records'), sealed };
 }
@@ -166,7 +172,7 @@ export async function digestChainHeads(database: Database, onHead: (head: Head) 
   const hash = createHash('sha256');
   let chains = 0;
   for await (const head of listChainHeads(database)) {
-    hash.update(`${head.account} ${head.lane} ${head.sequence} ${head.hash}\n`);
+    hash.update(digestLine(head));
     onHead(head);
     chains++;
   }

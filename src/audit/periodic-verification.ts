@@ -1,8 +1,12 @@
 import type { KeyObject } from 'node:crypto';
+import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { formatReason } from '../kernel/reasons.ts';
 import type { Database } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
+import { loadBeginnings } from './beginnings.ts';
+import { verifyCheckpoints } from './checkpoints.ts';
 import {
   listVerifications,
   listVerifiedHeads,
@@ -32,6 +36,7 @@ export class PeriodicVerification {
   readonly #holdsLease: () => Promise<boolean>;
   readonly #pause: (milliseconds: number) => Promise<void>;
   readonly #onFault: (verification: StoredVerification) => void;
+  readonly #signingKeys: Pick<SigningKeys, 'list'> | undefined;
   #isStopped = false;
 
   constructor(options: {
@@ -42,6 +47,8 @@ export class PeriodicVerification {
     holdsLease: () => Promise<boolean>;
     pause: (milliseconds: number) => Promise<void>;
     onFault: (verification: StoredVerification) => void;
+    /** Verify checkpoints, and the beginning of a pruned log; absent: there are none. */
+    signingKeys?: Pick<SigningKeys, 'list'>;
   }) {
     this.#database = options.database;
     this.#key = options.journalKey;
@@ -49,6 +56,7 @@ export class PeriodicVerification {
     this.#holdsLease = options.holdsLease;
     this.#pause = options.pause;
     this.#onFault = options.onFault;
+    this.#signingKeys = options.signingKeys;
   }
 
   /** Ends a verification within one page of records. */
@@ -63,7 +71,7 @@ export class PeriodicVerification {
     const kind = (['full', 'daily'] as const).find((each) => this.#isDue(each, stored));
     if (kind === undefined) return;
     try {
-      await this.#store(kind, await this.#verify(kind), stored);
+      await this.#store(kind, await this.#verify(kind, stored), stored);
     } catch (error) {
       if (!(error instanceof VerificationInterrupted)) throw error;
     }
@@ -76,7 +84,7 @@ export class PeriodicVerification {
     return !times.some((at) => at <= now && now < at + PERIOD_MS[kind]);
   }
 
-  async #verify(kind: VerificationKind): Promise<Verification> {
+  async #verify(kind: VerificationKind, stored: readonly StoredVerification[]): Promise<Verification> {
     const pending: Head[] = [];
     const flush = (): Promise<void> => upsertVerifiedHeads(this.#database, this.#key, pending.splice(0));
     const onVerified = async ({ account, lane, sequence, hash }: Head): Promise<void> => {
@@ -89,9 +97,22 @@ export class PeriodicVerification {
       pace,
       onVerified,
       ...(kind === 'daily' && { since }),
+      ...(this.#signingKeys !== undefined && { signingKeys: this.#signingKeys }),
     });
     await flush();
-    return verification;
+    if (!verification.ok || this.#signingKeys === undefined) return verification;
+    const succeeded = Math.max(0, ...stored.map(({ succeededAt }) => succeededAt));
+    const fault = await this.#findCheckpointFault(this.#signingKeys, kind === 'daily' ? succeeded : 0);
+    return fault === undefined ? verification : { ...verification, ok: false, fault };
+  }
+
+  async #findCheckpointFault(signingKeys: Pick<SigningKeys, 'list'>, since: number): Promise<string | undefined> {
+    const pace = (heads: number): Promise<void> => this.#pace(heads);
+    const beginnings = await loadBeginnings(this.#database, signingKeys);
+    // The next verification finds an altered beginning.
+    if (beginnings === 'altered') return undefined;
+    const { fault } = await verifyCheckpoints(this.#database, signingKeys, beginnings, { since, pace });
+    return fault && formatReason(fault);
   }
 
   async #pace(records: number): Promise<void> {

@@ -80,7 +80,7 @@ describe('chain heads recorded outside the database', () => {
       lines().map(({ digest }) => digest),
     );
     assert.equal(statSync(file).mode & 0o777, 0o600);
-    assert.deepEqual(await check(), { found: 4, replaced: 0 });
+    assert.deepEqual(await check(), { found: 4, replaced: 0, removed: 0 });
   });
 
   test('show that the database was replaced with an older copy, which the database itself cannot show', async () => {
@@ -147,7 +147,7 @@ describe('chain heads recorded outside the database', () => {
       writeFileSync(file, text + text.slice(0, text.indexOf('}') + 1));
       await write('acct_a');
       await notes.record();
-      assert.deepEqual(await check(), { found: found + grown, replaced: 0 });
+      assert.deepEqual(await check(), { found: found + grown, replaced: 0, removed: 0 });
     }
   });
 
@@ -164,7 +164,7 @@ describe('chain heads recorded outside the database', () => {
     await assert.rejects(check(), /heads is empty/);
     // The format of audit verify --json: one document on many lines.
     writeFileSync(file, JSON.stringify({ time: '2026-01-01T00:00:00.000Z', heads: [] }, null, 2));
-    assert.deepEqual(await check(), { found: 0, replaced: 0 });
+    assert.deepEqual(await check(), { found: 0, replaced: 0, removed: 0 });
     await assert.rejects(checkRecordedHeads(database, join(directory, 'none'), []), /cannot be read: ENOENT/);
   });
 });

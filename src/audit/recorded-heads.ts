@@ -7,8 +7,17 @@ import { type Clock, formatIso8601 } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { type Database, text } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
+import { type Beginnings, NOTHING_REMOVED } from './beginnings.ts';
 import { digestChainHeads, type HeadsDigest } from './chain-reader.ts';
 import { formatChain, type Resumption } from './resumption.ts';
+import {
+  formatStatementLine,
+  fromHeadTuple,
+  openStatement,
+  type PublicKeys,
+  parseStatementLine,
+  type SignedStatement,
+} from './statements.ts';
 import { describeChain } from './verify-journal.ts';
 
 const HASH = 'select hash from journal where account = ?account and lane = ? and sequence = ?';
@@ -20,9 +29,11 @@ export class HeadsFileError extends OperatorError {
 }
 
 /** Heads that were recorded at one moment. */
-interface HeadsLine {
+export interface HeadsLine {
   readonly at: number;
   readonly heads: readonly Head[];
+  /** Present for a signed checkpoint. */
+  readonly signed?: SignedStatement;
 }
 
 export interface RecordedHeadsCheck {
@@ -30,6 +41,8 @@ export interface RecordedHeadsCheck {
   readonly found: number;
   /** Number of recorded heads that are missing because a restore or copy replaced them, see `Resumption`. */
   readonly replaced: number;
+  /** Number of recorded heads among the records that were removed from the beginning of the log. */
+  readonly removed: number;
   /** Position and description of the first fault. */
   readonly fault?: string;
 }
@@ -42,61 +55,95 @@ export async function checkRecordedHeads(
   database: Database,
   path: string,
   resumptions: readonly Resumption[],
+  { beginnings = NOTHING_REMOVED, keys }: { beginnings?: Beginnings; keys?: PublicKeys } = {},
 ): Promise<RecordedHeadsCheck> {
-  let [found, replaced] = [0, 0];
-  for await (const { at, heads } of readLines(path)) {
+  let [found, replaced, removed] = [0, 0, 0];
+  for await (const { at, heads, signed } of readRecordedHeads(path, '--heads')) {
+    const noted = `noted at ${formatIso8601(at)}`;
+    if (signed !== undefined && keys !== undefined && typeof openStatement(keys, 'checkpoint', signed) === 'string')
+      return { found, replaced, removed, fault: `the checkpoint ${noted} has no valid signature of this vault` };
     for (const head of heads) {
-      const [row] = await database.read(HASH, head.account, head.lane, head.sequence);
-      if (row !== undefined && text(row, 'hash') === head.hash) found++;
+      const known = await findKnownHash(database, head, beginnings);
+      if (known === head.hash) found++;
+      else if (known === 'removed' || isRemovedSince(at, beginnings)) removed++;
       else if (resumptions.some((resumption) => isExplainedBy(resumption, at, head))) replaced++;
       else {
-        const what = row === undefined ? 'missing' : 'another one';
-        const fault = `${describeChain(head)}, record ${head.sequence}: noted at ${formatIso8601(at)} and ${what}`;
-        return { found, replaced, fault };
+        const what = known === undefined ? 'missing' : 'another one';
+        const fault = `${describeChain(head)}, record ${head.sequence}: ${noted} and ${what}`;
+        return { found, replaced, removed, fault };
       }
     }
   }
-  return { found, replaced };
+  return { found, replaced, removed };
 }
 
+/** Returns the hash of a record, of the last removed record as well; `removed` for those before it. */
+async function findKnownHash(
+  database: Database,
+  head: Head,
+  { heads }: Beginnings,
+): Promise<string | 'removed' | undefined> {
+  const beginning = heads.get(formatChain(head));
+  if (beginning !== undefined && head.sequence < beginning.sequence) return 'removed';
+  if (head.sequence === beginning?.sequence) return beginning.hash;
+  const [row] = await database.read(HASH, head.account, head.lane, head.sequence);
+  return row && text(row, 'hash');
+}
+
+/** The record of a restore that explains such a head may be removed as well. */
+const isRemovedSince = (noted: number, { before }: Beginnings): boolean => before !== undefined && noted < before;
+
 /** A later head is never explained, because the log continued from the end that the resumption names. */
-const isExplainedBy = ({ at, ends }: Resumption, noted: number, head: Head): boolean =>
+export const isExplainedBy = ({ at, ends }: Resumption, noted: number, head: Head): boolean =>
   noted <= at && head.sequence > (ends.get(formatChain(head)) ?? 0);
 
-async function* readLines(path: string): AsyncGenerator<HeadsLine> {
+/** Reads a file of heads line by line. `option` names it in errors. */
+export async function* readRecordedHeads(path: string, option: string): AsyncGenerator<HeadsLine> {
   let number = 0;
   try {
     const lines = createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY });
     for await (const line of lines) {
       number++;
       // The document of `audit verify --json`, on many lines.
-      if (number === 1 && line === '{') return yield parseLine(await readFile(path, 'utf8')) ?? malformed(path, number);
+      if (number === 1 && line === '{')
+        return yield parseLine(await readFile(path, 'utf8')) ?? malformed(option, path, number);
       if (line.trim() === '' || isCutOff(line)) continue;
-      yield parseLine(line) ?? malformed(path, number);
+      yield parseLine(line) ?? malformed(option, path, number);
     }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw typeof code === 'string' ? new HeadsFileError(`--heads: ${path} cannot be read: ${code}`) : error;
+    throw typeof code === 'string' ? new HeadsFileError(`${option}: ${path} cannot be read: ${code}`) : error;
   }
-  if (number === 0) throw new HeadsFileError(`--heads: ${path} is empty`);
+  if (number === 0) throw new HeadsFileError(`${option}: ${path} is empty`);
 }
 
-const LINE_START = '{"time":"';
+const LINE_STARTS = ['{"time":"', '{"type":"checkpoint"'];
 
 /** A crash or a full disk can leave the first part of a line, which names heads that the next line names again. */
-const isCutOff = (line: string): boolean => line.startsWith(LINE_START) && parseJson(line) === undefined;
+const isCutOff = (line: string): boolean =>
+  LINE_STARTS.some((start) => line.startsWith(start)) && parseJson(line) === undefined;
 
-function malformed(path: string, line: number): never {
+function malformed(option: string, path: string, line: number): never {
   throw new HeadsFileError(
-    `--heads: ${path}, line ${line}: expected a line as the service writes it into CARDVAULT_AUDIT_HEADS_FILE, or the output of audit verify --json`,
+    `${option}: ${path}, line ${line}: expected a line as the service writes it into CARDVAULT_AUDIT_HEADS_FILE, or the output of audit verify --json`,
   );
 }
 
 function parseLine(line: string): HeadsLine | undefined {
+  const signed = parseStatementLine(line);
+  if (signed !== undefined) return toHeadsLine(signed);
   const note = parseJson(line) as { time?: unknown; heads?: unknown } | null | undefined;
   const { time, heads } = note ?? {};
   const at = typeof time === 'string' ? Date.parse(time) : Number.NaN;
   return Number.isNaN(at) || !Array.isArray(heads) || !heads.every(isHead) ? undefined : { at, heads };
+}
+
+function toHeadsLine(signed: SignedStatement): HeadsLine | undefined {
+  const { time, heads } = (parseJson(signed.statement) ?? {}) as { time?: unknown; heads?: unknown };
+  const at = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+  if (signed.kind !== 'checkpoint' || Number.isNaN(at) || !Array.isArray(heads)) return undefined;
+  const read = heads.map((tuple) => (Array.isArray(tuple) ? fromHeadTuple(tuple as never) : undefined));
+  return read.every(isHead) ? { at, heads: read, signed } : undefined;
 }
 
 function parseJson(line: string): unknown {
@@ -156,6 +203,11 @@ export class HeadRecorder {
     for (const head of changed) this.#recorded.set(formatChain(head), formatState(head));
     this.#onRecord(digest);
   }
+}
+
+/** Appends signed checkpoints to the file of heads. */
+export function appendCheckpoints(file: string, checkpoints: readonly SignedStatement[]): void {
+  for (const checkpoint of checkpoints) appendDurably(file, `${formatStatementLine(checkpoint)}\n`);
 }
 
 const formatState = ({ sequence, hash }: Head): string => `${sequence} ${hash}`;

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 import { type Database, MalformedRowError } from '../storage/database.ts';
 import {
@@ -12,6 +13,7 @@ import {
   parseAnnouncement,
 } from '../storage/journal.ts';
 import { type RegisteredLane, readRegister } from '../storage/lane-register.ts';
+import { beginningOf, loadBeginnings, NOTHING_REMOVED } from './beginnings.ts';
 import {
   findHead,
   findUnsealedRecords,
@@ -23,7 +25,7 @@ import {
   readChain,
   type StoredHead,
 } from './chain-reader.ts';
-import { isResumption, parseResumptions, type Resumption, toResumptionView } from './resumption.ts';
+import { formatChain, isResumption, parseResumptions, type Resumption, toResumptionView } from './resumption.ts';
 
 export interface Verification {
   readonly ok: boolean;
@@ -44,7 +46,11 @@ interface VerificationOptions {
   /** Called with each head whose chain is intact. */
   onVerified?(head: Head): Promise<void>;
   readonly pace?: Pace;
+  /** Verify the beginning of a log whose older records were removed; such a log does not verify without them. */
+  readonly signingKeys?: Pick<SigningKeys, 'list'>;
 }
+
+const NO_KEYS: Pick<SigningKeys, 'list'> = { list: () => Promise.resolve([]) };
 
 /** The result as JSON output. */
 export const toVerificationView = ({ resumptions, explanation: _, ...verification }: Verification) => ({
@@ -57,21 +63,37 @@ export const verifyJournal = (
   database: Database,
   key: KeyObject,
   reading: VerificationOptions = {},
-): Promise<Verification> => runVerification(new Verifier(database, key, reading), (verifier) => verifier.verify());
+): Promise<Verification> =>
+  runVerification(
+    () => new Verifier(database, key, reading),
+    (verifier) => verifier.verify(),
+  );
 
 /** Verifies one account, or with '' the service, including the chains with the announcements of the account. */
-export const verifyAccount = (database: Database, key: KeyObject, account: string): Promise<Verification> =>
-  runVerification(new Verifier(database, key, {}), (verifier) => verifier.verifyAccount(account));
+export const verifyAccount = (
+  database: Database,
+  key: KeyObject,
+  account: string,
+  reading: Pick<VerificationOptions, 'signingKeys'> = {},
+): Promise<Verification> =>
+  runVerification(
+    () => new Verifier(database, key, reading),
+    (verifier) => verifier.verifyAccount(account),
+  );
 
 async function runVerification(
-  verifier: Verifier,
+  newVerifier: () => Verifier,
   verify: (verifier: Verifier) => Promise<void>,
 ): Promise<Verification> {
+  const verifier = newVerifier();
   try {
     await verify(verifier);
     const { records, resumptions } = verifier;
     return { ok: true, records, ...(resumptions.length > 0 && { resumptions: parseResumptions(resumptions) }) };
   } catch (error) {
+    // The records that are missing may have been removed from the beginning while they were verified.
+    if ((error instanceof Fault || error instanceof MalformedRowError) && (await verifier.hasNewBeginning()))
+      return runVerification(newVerifier, verify);
     if (error instanceof Fault)
       return { ok: false, records: verifier.records, fault: error.message, explanation: error.explanation };
     // An unreadable value would otherwise end every verification without a result.
@@ -93,7 +115,8 @@ class Fault extends Error {
 /** Text of an altered database must not control the operator's terminal. */
 export const describeChain = (chain: Chain): string => formatReason(locate(chain));
 
-function locate({ account, lane }: Chain, record?: number): Explanation {
+/** Returns the place of a chain, or of one of its records. */
+export function locate({ account, lane }: Chain, record?: number): Explanation {
   if (account === '')
     return record === undefined ? explain('placeLane', { lane }) : explain('placeRecord', { lane, record });
   if (/^[!-~]+$/.test(account))
@@ -109,6 +132,8 @@ function locate({ account, lane }: Chain, record?: number): Explanation {
 interface AnnouncedChains {
   readonly lane: RegisteredLane;
   readonly accounts: Set<string>;
+  /** The accounts of them whose announcement may have been removed with the beginning of the chain of ''. */
+  readonly pruned: Set<string>;
   /** True when the chain was read from its start, and not only behind an earlier verification. */
   isComplete: boolean;
   last: Head;
@@ -125,6 +150,7 @@ class Verifier {
   readonly #database: Database;
   readonly #key: KeyObject;
   readonly #options: VerificationOptions;
+  #beginnings = NOTHING_REMOVED;
 
   constructor(database: Database, key: KeyObject, reading: VerificationOptions) {
     this.#database = database;
@@ -143,8 +169,21 @@ class Verifier {
       await this.#assertNoUnsealedRecords(chain);
   }
 
+  /** True when records were removed from the beginning of the log since this verification began. */
+  async hasNewBeginning(): Promise<boolean> {
+    const beginnings = await this.#loadBeginnings().catch(() => 'altered' as const);
+    return beginnings !== 'altered' && beginnings.time !== this.#beginnings.time;
+  }
+
+  #loadBeginnings(): ReturnType<typeof loadBeginnings> {
+    return loadBeginnings(this.#database, this.#options.signingKeys ?? NO_KEYS);
+  }
+
   /** The heads are read before the register, because a lane is registered in the commit of its first head. */
   async #listLanes(): Promise<readonly RegisteredLane[]> {
+    const beginnings = await this.#loadBeginnings();
+    if (beginnings === 'altered') throw new Fault(explain('logBeginning'));
+    this.#beginnings = beginnings;
     const present = await listLanes(this.#database);
     const register = await readRegister(this.#database, this.#key);
     if (register === 'missing') throw new Fault(explain('logRegisterMissing'));
@@ -161,7 +200,7 @@ class Verifier {
   async #verifyChainOfAccount(chain: Chain, lane: RegisteredLane): Promise<void> {
     const { account } = chain;
     const before = await findHead(this.#database, chain);
-    const announced = toAnnouncedChains(lane);
+    const announced = this.#startAnnounced(lane);
     await this.#readAnnouncements(announced);
     if (account === '') return;
     if (announced.accounts.has(account)) await this.#verifyChain(before ?? (await this.#getHead(chain)));
@@ -176,7 +215,7 @@ class Verifier {
   async #verifyLane(registered: RegisteredLane): Promise<void> {
     const { lane } = registered;
     const since = (await this.#options.since?.(lane)) ?? new Map<string, Head>();
-    let announced = toAnnouncedChains(registered, since.get(''));
+    let announced = this.#startAnnounced(registered, since.get(''));
     await this.#readAnnouncements(announced);
     const verified = new Set(['']);
     const isKnown = ({ account }: Head): boolean => since.has(account) || announced.accounts.has(account);
@@ -185,7 +224,7 @@ class Verifier {
       // The earlier verification of a chain may have been deleted, and its announcement precede the verified part of
       // ''.
       if (!heads.every(isKnown) && !announced.isComplete) {
-        announced = toAnnouncedChains(registered);
+        announced = this.#startAnnounced(registered);
         await this.#readAnnouncements(announced);
       }
       for (const head of heads) {
@@ -200,16 +239,28 @@ class Verifier {
     }
   }
 
+  /** The chains whose beginning was removed count as announced: their announcements may have been removed as well. */
+  #startAnnounced(lane: RegisteredLane, since?: Head): AnnouncedChains {
+    const pruned = [...this.#beginnings.heads.values()].filter(
+      (head) => head.lane === lane.lane && head.account !== '',
+    );
+    const accounts = pruned.map(({ account }) => account);
+    const isComplete = since === undefined;
+    const last = since ?? emptyHead('', lane.lane);
+    return { lane, accounts: new Set(accounts), pruned: new Set(accounts), isComplete, last };
+  }
+
   /** Verifies the records that the chain of '' got since the last call. */
   async #readAnnouncements(announced: AnnouncedChains): Promise<void> {
-    const { accounts } = announced;
+    const { accounts, pruned } = announced;
     const { lane, first } = announced.lane;
     const head = await findHead(this.#database, { account: '', lane });
     if (head === undefined) throw new Fault(explain('logNoAnnouncer', { place: explain('placeLane', { lane }) }));
     const { last, announcements } = await this.#verifyChain(head, announced.last, first);
     announced.last = last;
     for (const chain of announcements) {
-      if (accounts.has(chain.account)) throw new Fault(explain('logAnnouncedTwice', { place: locate(chain) }));
+      if (accounts.has(chain.account) && !pruned.delete(chain.account))
+        throw new Fault(explain('logAnnouncedTwice', { place: locate(chain) }));
       accounts.add(chain.account);
     }
   }
@@ -221,14 +272,16 @@ class Verifier {
   }
 
   /**
-   * Verifies a chain behind `from`, a verified record of it; returns its newest record. `first`: the hash that its
-   * first record must have.
+   * Verifies a chain behind `known`, a verified record of it, or behind its removed records; returns its newest record.
+   * `first`: the hash that its first record must have.
    */
   async #verifyChain(
     head: StoredHead,
-    from: Head = emptyHead(head.account, head.lane),
+    known: Head = emptyHead(head.account, head.lane),
     first?: string,
   ): Promise<VerifiedChain> {
+    const beginning = this.#beginnings.heads.get(formatChain(head)) ?? known;
+    const from = beginning.sequence > known.sequence ? beginning : known;
     const place = (sequence: number): Explanation => locate(head, sequence);
     if (!isHeadSealValid(this.#key, head, head.seal)) {
       throw new Fault(explain('logSeal', { place: locate(head), record: head.sequence }));
@@ -258,15 +311,48 @@ class Verifier {
 
   async #assertNoUnsealedRecords(chain: Chain): Promise<void> {
     await this.#options.pace?.(1);
-    const found = await findUnsealedRecords(this.#database, chain);
-    if (found === undefined) return;
-    const { records, sealed } = found;
-    throw new Fault(explain('logUnsealed', { place: locate(chain), records, sealed }));
+    const beginning = beginningOf(this.#beginnings, chain);
+    const found = await findUnsealedRecords(this.#database, chain, beginning);
+    if (found !== undefined) {
+      const { records, sealed } = found;
+      throw new Fault(explain('logUnsealed', { place: locate(chain), records, sealed }));
+    }
+    const head = this.#beginnings.heads.get(formatChain(chain));
+    if (head !== undefined) await this.#assertRemovable(head);
   }
-}
 
-function toAnnouncedChains(lane: RegisteredLane, since?: Head): AnnouncedChains {
-  return { lane, accounts: new Set(), isComplete: since === undefined, last: since ?? emptyHead('', lane.lane) };
+  /**
+   * Verifies records that an interrupted removal has left before the beginning, so that none can be added there. The
+   * first of them is verified by the next one only, because the record before it is gone.
+   */
+  async #assertRemovable(beginning: Head): Promise<void> {
+    const place = (sequence: number): Explanation => locate(beginning, sequence);
+    for (let begin = -Number.MAX_SAFE_INTEGER + 1; ; ) {
+      const [first, last, fault] = await this.#findForeignRecord(beginning, begin);
+      if (first === undefined || (fault === undefined && last === beginning.sequence)) return;
+      // Records were removed in the meantime.
+      if (begin < first) begin = first;
+      else throw new Fault(explain('logChanged', { place: place(fault ?? last ?? first) }));
+    }
+  }
+
+  /** Returns the first and the last record before the beginning, and the first that does not follow the one before. */
+  async #findForeignRecord(
+    beginning: Head,
+    begin: number,
+  ): Promise<[first: number | undefined, last: number | undefined, fault: number | undefined]> {
+    let [first, last]: [number | undefined, ChainedRecord | undefined] = [undefined, undefined];
+    for await (const link of readChain(this.#database, beginning, begin - 1)) {
+      const previous = last?.hash ?? (link.sequence === 1 ? emptyHead('', 0).hash : undefined);
+      const isNext = last === undefined ? link.sequence > 0 : link.sequence === last.sequence + 1;
+      const isIntact = previous === undefined || hashRecord(previous, link.lane, link.sequence, link) === link.hash;
+      first ??= link.sequence;
+      if (!isNext || !isIntact) return [first, last?.sequence, link.sequence];
+      last = link;
+    }
+    const isEnd = last === undefined || last.hash === beginning.hash;
+    return [first, last?.sequence, isEnd ? undefined : last?.sequence];
+  }
 }
 
 /** Returns every record, chain after chain, those of no account first. With `account`, returns those of one account. */

@@ -72,6 +72,8 @@ export interface PathSettings {
   readonly ports: { readonly console: number };
   /** The address of the console for users, when the operator configured it. */
   readonly consoleUrl: string | undefined;
+  /** How long records of the audit log remain in the database. */
+  readonly auditRetentionMs: number;
   /** The name that `CARDVAULT_OPERATOR` gives the operator; without it the user of the operating system is recorded. */
   readonly operatorName: string | undefined;
 }

@@ -140,7 +140,7 @@ async function verifyStaged(staged: string, tools: CliContext, what: string): Pr
   await withCore(
     tools,
     async (core) => {
-      audit = await verifyJournal(core.database, core.journalKey);
+      audit = await verifyJournal(core.database, core.journalKey, { signingKeys: core.signingKeys });
       const id = Buffer.from(core.random.bytes(ID_BYTES)).toString('hex');
       await recordResumption(core, { action: 'vault.restored', origin: tools.operatorOrigin(), id, what, detail });
     },

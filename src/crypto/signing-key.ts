@@ -48,7 +48,10 @@ export class SigningKeys {
     const newest = (await this.#keyring.listVersions(SIGNING_KEY)).at(-1);
     if (newest === undefined) throw new Error('a list of versions is never empty');
     const privateKey = toPrivateKey(newest.key);
-    return { keyId: toKeyId(createPublicKey(privateKey)), signature: sign(null, signedBytes(use, payload), privateKey) };
+    return {
+      keyId: toKeyId(createPublicKey(privateKey)),
+      signature: sign(null, signedBytes(use, payload), privateKey),
+    };
   }
 
   /** Lists the public keys, oldest first. Throws `MissingKeyError`. */

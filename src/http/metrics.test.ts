@@ -16,6 +16,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     listVerifications: async () => [],
     countAlteredRows: async () => new Map([['accounts', await count()]]),
     countMissingSadKeys: count,
+    measureShipping: () => Promise.resolve([]),
   });
   const samples = async (): Promise<string[]> =>
     (await (await metrics.registry()).metrics())

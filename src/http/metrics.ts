@@ -14,6 +14,15 @@ interface VaultSources {
   /** Altered rows by table. */
   readonly countAlteredRows: () => Promise<ReadonlyMap<string, number>>;
   readonly countMissingSadKeys: () => Promise<number>;
+  /** How far each receiver of the audit log is behind. */
+  readonly measureShipping: () => Promise<readonly ShippingLag[]>;
+}
+
+interface ShippingLag {
+  readonly target: string;
+  readonly records: number;
+  /** Age of the oldest record that was not sent, in milliseconds. */
+  readonly age: number;
 }
 
 /** A counter with one series for each combination of labels. Few combinations occur. */
@@ -101,6 +110,7 @@ export class Metrics {
     addStateGauges(newGauge, this.#vault);
     addProtectionGauges(newGauge, this.#vault);
     addVerificationGauges(newGauge, this.#vault);
+    addShippingGauges(newGauge, this.#vault);
     return registry;
   }
 
@@ -211,5 +221,17 @@ function addVerificationGauges(newGauge: NewGauge, sources: VaultSources): void 
     'cardvault_audit_verified_time_seconds',
     'When the audit log was last verified and in order, Unix time',
     ({ succeededAt }) => succeededAt / 1000,
+  );
+}
+
+/** Adds gauges of the receivers of the audit log. */
+function addShippingGauges(newGauge: NewGauge, sources: VaultSources): void {
+  const recordsHelp = 'Records of the audit log that the receiver does not have';
+  newGauge('cardvault_audit_unsent_records', recordsHelp, ['target'], async () =>
+    (await sources.measureShipping()).map(({ target, records }) => [{ target }, records]),
+  );
+  const ageHelp = 'Age of the oldest record of the audit log that the receiver does not have';
+  newGauge('cardvault_audit_unsent_age_seconds', ageHelp, ['target'], async () =>
+    (await sources.measureShipping()).map(({ target, age }) => [{ target }, age / 1000]),
   );
 }

@@ -279,6 +279,23 @@ export const LIMITS = {
   uncheckedStopMs: 6 * 60 * 60_000,
   /** Chain heads that one record of the audit log names after the vault was restored or copied. */
   chainEndsPerRecord: 200,
+  /** Chains that one signed statement about the audit log names; one that names more has several parts. */
+  chainsPerStatement: 1000,
+  /** A line of an exported audit log, in bytes. The longest is a statement. */
+  auditLineBytes: 4 * 1024 * 1024,
+  /** Days of the audit log that always remain in the database (PCI DSS 10.5.1). */
+  auditDaysAtHand: 90,
+  /** Largest setting of the days that the audit log remains in the database. */
+  auditRetentionDays: 36_500,
+  /** Records of one chain that one transaction removes. */
+  recordsPerPruning: 1000,
+  /** Records that are sent to a receiver of the audit log before the positions are stored, and chains read for that. */
+  recordsPerShipment: 1000,
+  chainsPerShipment: 200,
+  /** Response of a receiver of the audit log, its file of headers, and their number. */
+  receiverResponseBytes: 64 * 1024,
+  receiverHeadersBytes: 16 * 1024,
+  receiverHeaders: 20,
   /** Interval of the notes of the audit log's heads: an attacker can cut off at most this much unnoticed. */
   headNotesEveryMs: 50_000,
   /** Records that a node reads for each second of the periodic verification of the audit log. */

@@ -311,6 +311,10 @@ export const REASONS = {
   logMissing: '{place}: missing',
   logChanged: '{place}: changed',
   logUnsealed: '{place}: {records} records, of which the head seals {sealed}',
+  logBeginning: 'a signed statement about the removed beginning of the log is missing or changed',
+  logCheckpointMissing: 'checkpoint {number}: missing',
+  logCheckpointChanged: 'checkpoint {number}: changed',
+  logCheckpointHead: '{place}: checkpoint {number} names another one',
   logUnreadable: 'a row cannot be read: {problem}',
   invisibleCharacters: 'contains invisible characters; remove them',
 

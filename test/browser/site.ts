@@ -25,6 +25,7 @@ export async function startSite(
     listVerifications: () => Promise.resolve([]),
     countAlteredRows: async () => new Map(),
     countMissingSadKeys: async () => 0,
+    measureShipping: () => Promise.resolve([]),
   });
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };

@@ -3,6 +3,8 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { AlertEvaluation } from '../../console/alerts/alerts.ts';
 import { can } from '../../console/people/roles.ts';
 import { listAlerts, markAlertsSeen } from '../../console/wire/alerts.ts';
+import { LogReview } from '../../src/audit/review.ts';
+import type { ShippingTarget } from '../../src/audit/shipping.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -38,9 +40,9 @@ describe('alerts', { timeout: 120_000 }, () => {
   });
 
   /** Evaluates as the node does that holds the lease. */
-  const evaluate = async (certificateEnd?: number): Promise<void> => {
+  const evaluate = async (certificateEnd?: number, auditReceivers: readonly ShippingTarget[] = []): Promise<void> => {
     const { core } = service;
-    const sources = { ...core, certificateEnd: () => certificateEnd };
+    const sources = { ...core, certificateEnd: () => certificateEnd, auditReceivers };
     await new AlertEvaluation({ ...core, clock: now }, sources).run();
   };
 
@@ -166,6 +168,52 @@ describe('alerts', { timeout: 120_000 }, () => {
     await evaluate();
     const left = await service.core.database.read('select person from seen_alerts where account = ?account', account);
     assert.deepEqual(left, []);
+  });
+
+  test('are about what the daily review of the log finds, for a day', async () => {
+    const account = await service.newAccount();
+    const [owner, analyst] = [await newPerson(service, account, 'owner'), await newPerson(service, account, 'analyst')];
+    const operator = await newPerson(service, '', 'operator');
+    const { core } = service;
+    await service.newKey(account, { environment: 'production', name: 'Shop' });
+    const refusal = { outcome: 'password_wrong', actor: { type: 'unknown' }, targets: ['person:p1'] };
+    const journal = Array.from({ length: 5 }, () => ({
+      ...{ account, environment: '', at: now() },
+      record: JSON.stringify({ action: 'person.sign-in-refused', ...refusal }),
+    }));
+    await commitOrThrow(core.database, { writes: [], journal });
+    await new LogReview({ ...core, clock: now }).run();
+    await evaluate();
+    assert.deepEqual(await kindsOf(owner), ['keys-changed medium', 'sign-ins-refused high']);
+    const [key, signIns] = (await shownTo(owner)).sort((a, b) => a.kind.localeCompare(b.kind));
+    assert.deepEqual([key?.label, signIns?.number], ['Shop', 5]);
+    assert.deepEqual(await kindsOf(analyst), ['sign-ins-refused high']);
+    assert.deepEqual(await kindsOf(operator), ['operator-commands medium']);
+    advance(DAY + MINUTE);
+    await evaluate();
+    assert.deepEqual([await kindsOf(owner), await kindsOf(operator)], [[], []]);
+  });
+
+  test('are about rows that were altered, and a log that is not sent', async () => {
+    const operator = await newPerson(service, '', 'operator');
+    const { database } = service.core;
+    const insert =
+      "insert into altered_rows (account, table_name, row_key, state, found_at) values ('a', 'accounts', '[]', ?, ?)";
+    await commitOrThrow(database, { writes: [write(insert, [new Uint8Array(1), now()], 1)] });
+    advance(16 * MINUTE);
+    await evaluate(undefined, ['syslog', 'otlp']);
+    const expected = ['audit-log-not-shipped high', 'audit-log-not-shipped high', 'rows-altered high'];
+    assert.deepEqual(
+      (await kindsOf(operator)).filter((kind) => expected.includes(kind)),
+      expected,
+    );
+    await commitOrThrow(database, { writes: [write('delete from altered_rows', [])] });
+    advance(MINUTE);
+    await evaluate();
+    assert.deepEqual(
+      (await kindsOf(operator)).filter((kind) => expected.includes(kind)),
+      [],
+    );
   });
 
   test('are evaluated by the service itself', async () => {

@@ -25,14 +25,15 @@ describe('a service that records the heads of its audit log in a file', () => {
     const service = await startTestService({ directory, variables });
     await service.newAccount();
     await service.stop();
-    const [line, ...others] = readFileSync(inFolder('heads.jsonl'), 'utf8').trim().split('\n');
+    const [line, checkpoint, ...others] = readFileSync(inFolder('heads.jsonl'), 'utf8').trim().split('\n');
     const { digest, chains, heads } = JSON.parse(line ?? '');
     assert.deepEqual([others, chains, heads.length], [[], 2, 2]);
+    assert.equal(JSON.parse(JSON.parse(checkpoint ?? '').statement).digest, digest);
     const entry = service.log.map((each) => JSON.parse(each)).find(({ msg }) => msg === 'audit heads');
     assert.deepEqual([entry.digest, entry.count], [digest, 2]);
     const { code, out } = await verify('--heads', inFolder('heads.jsonl'));
     assert.equal(code, 0);
-    assert.match(out, /, all in order\n2 noted heads found\nheads {2}SHA-256 /);
+    assert.match(out, /, all in order\n1 signed checkpoint found\n4 noted heads found\nheads {2}SHA-256 /);
   });
 
   test('shows with the command that an earlier copy was restored, which the database alone cannot show', async () => {

@@ -45,15 +45,19 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['audit', 'verify'],
   ['audit', 'export'],
   ['export', ...TENANT, '--recipient', RECIPIENT, '--output', '$file.age'],
+  ['audit', 'public-key'],
   ['backup', '--to', '$file'],
   ['copy', '--from', 'sqlite:cardvault.db', '--to', 'sqlite:$file.moved'],
   ['restore', '--from', '$file', '--force'],
 ];
 
-/** Commands that need a payment in doubt, a file or custodians, and are tested where there are some. */
+/** Commands that need a payment in doubt, a file, custodians, or an old log, and are tested where there are some. */
 const ELSEWHERE = [
   'import',
   'payments resolve',
+  'audit check',
+  'audit checkpoint',
+  'audit prune',
   'operator invite',
   'operator list',
   'operator remove',
@@ -181,7 +185,7 @@ describe('the command line', () => {
       const listed = async (...group: string[]): Promise<string[]> => {
         const { out } = await run(directory, ...group, '--help');
         const lines = out.slice(out.indexOf('Commands:')).split('\n');
-        return lines.flatMap((line) => /^ {2}([a-z]+)/.exec(line)?.[1] ?? []).filter((name) => name !== 'help');
+        return lines.flatMap((line) => /^ {2}([a-z-]+)/.exec(line)?.[1] ?? []).filter((name) => name !== 'help');
       };
       const groups = new Set(GROUPS);
       const all: string[] = [];

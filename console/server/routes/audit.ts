@@ -10,8 +10,9 @@ export const auditRoutes: readonly Route[] = [
 
   route(verifyAudit, async (call) => {
     const { services, account } = call;
-    const { database, journalKey } = services;
-    const verify = () => withVerificationLock(database, () => verifyAccount(database, journalKey, account));
+    const { database, journalKey, signingKeys } = services;
+    const verify = () =>
+      withVerificationLock(database, () => verifyAccount(database, journalKey, account, { signingKeys }));
     return toVerificationView(await withAuditRead(call, verify));
   }),
 

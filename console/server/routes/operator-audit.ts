@@ -8,8 +8,8 @@ export const operatorAuditRoutes: readonly Route[] = [
   route(listServiceAudit, (call) => readLog(call, call.body.account ?? '')),
 
   route(verifyServiceAudit, async (call) => {
-    const { database, journalKey } = call.services;
-    const verify = () => withVerificationLock(database, () => verifyJournal(database, journalKey));
+    const { database, journalKey, signingKeys } = call.services;
+    const verify = () => withVerificationLock(database, () => verifyJournal(database, journalKey, { signingKeys }));
     return toVerificationView(await withAuditRead(call, verify));
   }),
 

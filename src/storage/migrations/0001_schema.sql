@@ -110,6 +110,49 @@ create table lane_register (
   seal blob not null
 );
 
+-- Signed statements that the log contains certain heads. number counts them from 1.
+create table audit_checkpoints (
+  account integer not null,
+  number bigint not null,
+  at bigint not null,
+  statement text not null,
+  key_id text not null,
+  signature blob not null,
+  primary key (account, number)
+);
+
+-- Signed statements about the records that were removed from the beginning of the log, in parts.
+create table audit_beginnings (
+  account integer not null,
+  part integer not null,
+  statement text not null,
+  key_id text not null,
+  signature blob not null,
+  primary key (account, part)
+);
+
+-- How far each chain was sent to a target, and how far it was reviewed.
+create table audit_positions (
+  account integer not null,
+  lane integer not null,
+  target text not null,
+  sequence bigint not null,
+  primary key (account, lane, target)
+);
+
+-- Findings of the daily review of the log: number events of a rule since the first one, the last one at the time at.
+create table audit_findings (
+  account integer not null,
+  environment integer not null,
+  rule text not null,
+  subject text not null,
+  label text not null,
+  number bigint not null,
+  since bigint not null,
+  at bigint not null,
+  primary key (account, environment, rule, subject)
+);
+
 -- The newest record of each chain that the periodic verification found intact.
 create table verified_heads (
   account integer not null,

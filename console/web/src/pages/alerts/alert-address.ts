@@ -11,6 +11,7 @@ export function toAddress({ account, environment, kind, subject }: ListedAlert):
     case 'unknown-outcomes':
       return account === '' ? `${base}/processors` : `${inEnvironment}/payments?in_doubt=yes`;
     case 'key-expires':
+    case 'keys-changed':
       return `${inEnvironment}/keys`;
     case 'requests-refused':
       return `${inEnvironment}/requests?status=errors`;
@@ -24,7 +25,13 @@ export function toAddress({ account, environment, kind, subject }: ListedAlert):
     case 'activations-wait':
       return `${base}/requests`;
     case 'tls-certificate-expires':
+    case 'rows-altered':
+    case 'audit-log-not-shipped':
       return `${base}/health`;
+    case 'sign-ins-refused':
+      return `${base}/audit?action=person.sign-in-refused`;
+    case 'data-exported':
+      return `${base}/audit?action=${subject}`;
     default:
       return `${base}/audit`;
   }

@@ -78,7 +78,7 @@ export const audit = {
     clock: { confirmed: 'Clock confirmed' },
     journal: { opened: 'Log chain started' },
     access: { denied: 'Access denied' },
-    audit: { read: 'Audit log read', exported: 'Audit log exported' },
+    audit: { read: 'Audit log read', exported: 'Audit log exported', pruned: 'Old audit records removed' },
     requests: { read: 'Request log read' },
     vault: {
       'backed-up': 'Backup created',
@@ -243,6 +243,8 @@ export const audit = {
     resumed: 'Continued',
     role: 'Role',
     route: 'Call',
+    before: 'Before',
+    records: 'Records',
     rows: 'Rows',
     scope: 'Applies to',
     settings: 'Settings',

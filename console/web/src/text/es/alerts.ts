@@ -47,6 +47,13 @@ export const alerts: typeof english = {
     'tls-certificate-expires': 'Certificado TLS por vencer',
     'audit-log-altered': 'Registro de auditoría alterado',
     'audit-log-unverified': 'Registro de auditoría sin verificar',
+    'audit-log-not-shipped': 'Registro de auditoría sin enviar',
+    'rows-altered': 'Filas alteradas',
+    'sign-ins-refused': 'Inicios de sesión rechazados',
+    'keys-changed': 'Claves de API creadas o ampliadas',
+    'dual-control-off': 'Control dual desactivado',
+    'data-exported': 'Exportaciones',
+    'operator-commands': 'Comandos de operadores',
   },
   kind: {
     'unknown-outcomes_one': 'Hay un pago con resultado desconocido',
@@ -65,5 +72,19 @@ export const alerts: typeof english = {
     'tls-certificate-expires': 'El certificado TLS del servicio vence el {{date}}',
     'audit-log-altered': 'La verificación del registro de auditoría falló',
     'audit-log-unverified': 'El registro de auditoría no se verifica desde hace dos días',
+    'audit-log-not-shipped_one': 'Una entrada del registro de auditoría no se envió a {{label}} durante 15 minutos',
+    'audit-log-not-shipped_other':
+      '{{count}} entradas del registro de auditoría no se enviaron a {{label}} durante 15 minutos',
+    'rows-altered_one': 'Se alteró una fila en la propia base de datos',
+    'rows-altered_other': 'Se alteraron {{count}} filas en la propia base de datos',
+    'sign-ins-refused_one': 'Se rechazó un inicio de sesión de un usuario en un día',
+    'sign-ins-refused_other': 'Se rechazaron {{count}} inicios de sesión de un usuario en un día',
+    'keys-changed':
+      'Se creó la clave de API {{label}} de producción, o se cambiaron sus permisos o su lista de direcciones',
+    'dual-control-off': 'Se desactivó el control dual de los cambios en producción',
+    'data-exported_one': 'Una exportación de {{label}} en un día',
+    'data-exported_other': '{{count}} exportaciones de {{label}} en un día',
+    'operator-commands_one': 'El operador {{label}} hizo un cambio por comando en un día',
+    'operator-commands_other': 'El operador {{label}} hizo {{count}} cambios por comando en un día',
   },
 };

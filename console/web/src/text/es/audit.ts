@@ -86,7 +86,11 @@ export const audit: typeof english = {
     clock: { confirmed: 'Reloj confirmado' },
     journal: { opened: 'Cadena del registro iniciada' },
     access: { denied: 'Acceso denegado' },
-    audit: { read: 'Registro de auditoría leído', exported: 'Registro de auditoría exportado' },
+    audit: {
+      read: 'Registro de auditoría leído',
+      exported: 'Registro de auditoría exportado',
+      pruned: 'Entradas antiguas retiradas',
+    },
     requests: { read: 'Registro de solicitudes leído' },
     vault: {
       'backed-up': 'Copia de seguridad creada',
@@ -255,6 +259,8 @@ export const audit: typeof english = {
     resumed: 'Continuada',
     role: 'Rol',
     route: 'Llamada',
+    before: 'Anteriores a',
+    records: 'Entradas',
     rows: 'Filas',
     scope: 'Se aplica a',
     settings: 'Configuración',

@@ -291,6 +291,10 @@ export const reasons: Readonly<Record<Reason, string>> = {
   logMissing: '{place}: falta',
   logChanged: '{place}: se alteró',
   logUnsealed: '{place}: la cabeza sella {sealed} entradas y hay {records}',
+  logBeginning: 'Falta o se alteró una declaración firmada sobre el comienzo retirado del registro',
+  logCheckpointMissing: 'Punto de control {number}: falta',
+  logCheckpointChanged: 'Punto de control {number}: se alteró',
+  logCheckpointHead: '{place}: el punto de control {number} nombra otra entrada',
   logUnreadable: 'No se puede leer una fila ({problem})',
   invisibleCharacters: 'Contiene caracteres invisibles. Escriba el texto en lugar de pegarlo.',
 

@@ -1,0 +1,246 @@
+import { createHash, hash, type KeyObject } from 'node:crypto';
+import type { SigningKeys } from '../crypto/signing-key.ts';
+import { type Clock, formatIso8601, MINUTE } from '../kernel/clock.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
+import type { Database } from '../storage/database.ts';
+import { type ChainedRecord, emptyHead, type Head, isAnnouncement, parseAnnouncement } from '../storage/journal.ts';
+import { type Beginnings, beginningOf, loadBeginnings } from './beginnings.ts';
+import { listChainHeads, readChain } from './chain-reader.ts';
+import { listBeginnings } from './checkpoint-store.ts';
+import { loadVaultId } from './checkpoints.ts';
+import { DurableLines } from './durable-lines.ts';
+import {
+  type ExportContent,
+  formatChainLine,
+  formatEndLine,
+  formatHeaderLine,
+  formatRecordLine,
+} from './export-lines.ts';
+import { formatChain } from './resumption.ts';
+import {
+  digestLine,
+  type ExportScope,
+  formatStatementLine,
+  type RangeTuple,
+  type SignedStatement,
+  signStatement,
+  splitIntoParts,
+} from './statements.ts';
+
+/** The parts of the vault that an export needs. */
+export interface ExportParts {
+  readonly database: Database;
+  readonly journalKey: KeyObject;
+  readonly signingKeys: SigningKeys;
+  readonly clock: Clock;
+}
+
+/** The records of an export; absent members do not limit them. */
+export interface ExportSelection {
+  /** One account, or with '' the records of no account. */
+  readonly account?: string | undefined;
+  /** Unix times in milliseconds; `to` is exclusive. */
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
+export interface ExportedFile {
+  readonly chains: number;
+  readonly records: number;
+  /** SHA-256 over the last record of each chain. */
+  readonly digest: string;
+  /** SHA-256 of the file. */
+  readonly sha256: string;
+}
+
+/** Thrown when the log is altered in a way that no export can be made of it. */
+export class ExportError extends OperatorError {
+  override readonly name = 'ExportError';
+}
+
+const ALTERED = 'the signed beginning of the audit log is missing or changed; run: cardvault audit verify';
+
+/**
+ * Records of a chain are in the order of their commits, which follows their times with this tolerance: an export up to a
+ * time continues behind it for as long.
+ */
+const MAX_DISORDER_MS = 10 * MINUTE;
+
+/** The part of a chain that a file contains. */
+export interface ChainRange {
+  readonly start: Head;
+  readonly end: Head;
+}
+
+/** Writes the log to a file that `audit check` verifies without the vault. Memory holds one page of records. */
+export async function exportToFile(
+  parts: ExportParts,
+  file: string,
+  selection: ExportSelection = {},
+): Promise<ExportedFile> {
+  const { from, to } = selection;
+  const scope: ExportScope = {
+    ...(selection.account !== undefined && { account: selection.account }),
+    ...(from !== undefined && { from: formatIso8601(from) }),
+    ...(to !== undefined && { to: formatIso8601(to) }),
+  };
+  const end = to === undefined ? Number.POSITIVE_INFINITY : to + MAX_DISORDER_MS;
+  const isIncluded: ChainCut = {
+    isBefore: ({ at }) => from !== undefined && at < from,
+    isBehind: ({ at }) => at >= end,
+  };
+  return writeLogFile(parts, file, { content: 'log', scope, account: selection.account, cut: isIncluded }, signExport);
+}
+
+/** Decides which records of a chain a file contains: those from the first that is not before it to the last before one behind. */
+export interface ChainCut {
+  isBefore(record: ChainedRecord): boolean;
+  isBehind(record: ChainedRecord): boolean;
+}
+
+interface FileContent {
+  readonly content: ExportContent;
+  readonly scope: ExportScope;
+  readonly account: string | undefined;
+  readonly cut: ChainCut;
+}
+
+/** The written content, for the statement about it. */
+export interface WrittenContent {
+  readonly vault: string;
+  readonly time: string;
+  /** SHA-256 of the first line. */
+  readonly header: string;
+  readonly scope: ExportScope;
+  readonly ranges: readonly ChainRange[];
+  readonly records: number;
+  readonly digest: string;
+}
+
+/** Signs what was written. */
+type Sign = (parts: ExportParts, written: WrittenContent) => Promise<readonly SignedStatement[]>;
+
+export async function writeLogFile(
+  parts: ExportParts,
+  file: string,
+  content: FileContent,
+  signContent: Sign,
+): Promise<ExportedFile> {
+  const { database, journalKey, signingKeys, clock } = parts;
+  const lines = new DurableLines(file);
+  try {
+    const beginnings = await loadBeginnings(database, signingKeys);
+    if (beginnings === 'altered') throw new ExportError(ALTERED);
+    const [vault, time] = [await loadVaultId(database, journalKey), formatIso8601(clock())];
+    const keys = (await signingKeys.list()).map(({ keyId, createdAt, publicKey }) => ({
+      key_id: keyId,
+      created_at: formatIso8601(createdAt),
+      pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+    }));
+    const { scope } = content;
+    const header = formatHeaderLine({ content: content.content, vault, time, scope, keys });
+    lines.write(header);
+    for await (const signed of listBeginnings(database)) lines.write(formatStatementLine(signed));
+    const { ranges, records } = await writeChains(parts, lines, content, beginnings);
+    const digest = digestHeads(ranges.map(({ end }) => end));
+    const written = { vault, time, header: hash('sha256', header), scope, ranges, records, digest };
+    for (const signed of await signContent(parts, written)) lines.write(formatStatementLine(signed));
+    lines.write(formatEndLine({ chains: ranges.length, records }));
+    return { chains: ranges.length, records, digest, sha256: lines.finish() };
+  } catch (error) {
+    lines.abandon();
+    throw error;
+  }
+}
+
+/**
+ * Writes each chain up to the head that it has when it is reached. The heads of the chains of no account are read first, in
+ * one statement: a chain that begins later is not announced before them, and left out, so that the file is complete in
+ * itself while the service writes.
+ */
+async function writeChains(
+  { database }: ExportParts,
+  lines: DurableLines,
+  { account, cut }: FileContent,
+  beginnings: Beginnings,
+): Promise<{ ranges: readonly ChainRange[]; records: number }> {
+  const known = new Set(beginnings.heads.keys());
+  const ranges: ChainRange[] = [];
+  let records = 0;
+  for await (const head of listChainHeads(database)) {
+    const isWanted = account === undefined || head.account === account;
+    // The announcements of one account are in the chains of no account, which such an export does not contain.
+    const isKnown = head.account === '' || account !== undefined || known.has(formatChain(head));
+    if (!isWanted || !isKnown) continue;
+    const onRecord = (record: ChainedRecord): void => {
+      if (isAnnouncement(record)) for (const chain of parseAnnouncement(record)) known.add(formatChain(chain));
+    };
+    const written = await writeChain(database, lines, head, { cut, beginnings, onRecord });
+    ranges.push(written.range);
+    records += written.records;
+  }
+  return { ranges, records };
+}
+
+interface ChainOptions {
+  readonly cut: ChainCut;
+  readonly beginnings: Beginnings;
+  onRecord(record: ChainedRecord): void;
+}
+
+async function writeChain(
+  database: Database,
+  lines: DurableLines,
+  head: Head,
+  { cut, beginnings, onRecord }: ChainOptions,
+): Promise<{ range: ChainRange; records: number }> {
+  const beginning = beginnings.heads.get(formatChain(head)) ?? emptyHead(head.account, head.lane);
+  let start = beginning;
+  let end: Head | undefined;
+  let records = 0;
+  for await (const record of readChain(database, head, beginningOf(beginnings, head))) {
+    if (end === undefined && cut.isBefore(record)) {
+      start = record;
+      // The chain of no account announces chains before the first exported record, too.
+      onRecord(record);
+      continue;
+    }
+    if (cut.isBehind(record)) break;
+    if (end === undefined) lines.write(formatChainLine(start));
+    lines.write(formatRecordLine(record));
+    onRecord(record);
+    end = record;
+    records++;
+  }
+  if (end === undefined) lines.write(formatChainLine(start));
+  return { range: { start: toHead(start), end: toHead(end ?? start) }, records };
+}
+
+/** Without the record, which would stay in memory. */
+const toHead = ({ account, lane, sequence, hash }: Head): Head => ({ account, lane, sequence, hash });
+
+const signExport: Sign = async ({ signingKeys }, { ranges, vault, time, header, scope, records, digest }) => {
+  const parts = splitIntoParts(ranges);
+  const signed: SignedStatement[] = [];
+  for (const [index, part] of parts.entries()) {
+    const numbered = { vault, time, header, part: index + 1, parts: parts.length };
+    const counts = { scope, chains: ranges.length, records, digest };
+    signed.push(await signStatement(signingKeys, 'export', { ...numbered, ...counts, ranges: part.map(toRangeTuple) }));
+  }
+  return signed;
+};
+
+const toRangeTuple = ({ start, end }: ChainRange): RangeTuple => [
+  end.account,
+  end.lane,
+  start.sequence,
+  start.hash,
+  end.sequence,
+  end.hash,
+];
+
+function digestHeads(heads: readonly Head[]): string {
+  const digest = createHash('sha256');
+  for (const head of heads) digest.update(digestLine(head));
+  return digest.digest('hex');
+}
