@@ -37,6 +37,7 @@ export const settingsFor = (directory: string, database: string): NodeJS.Process
   CARDVAULT_PRODUCTION_PORT: '0',
   CARDVAULT_SANDBOX_PORT: '0',
   CARDVAULT_CONSOLE_PORT: '0',
+  CARDVAULT_CAPTURE_PORT: '0',
   // Figures of two machines with different cores compare the same thing, unless the caller sets another number.
   CARDVAULT_WORKERS: process.env['CARDVAULT_WORKERS'] ?? '1',
   CARDVAULT_RATE_LIMIT_PER_KEY: '0',

@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { OpenedConsole, VaultServices } from '../console/open.ts';
 import { createBackground, type Leases } from './background.ts';
+import { type CardListener, createCardListener } from './card-listener.ts';
 import type { Core, RunningService } from './cli/context.ts';
 import { type Config, listReceivers } from './config.ts';
 import { type Clocks, type OpenCore, openCore } from './core.ts';
@@ -112,8 +113,11 @@ async function runService(
   const state = { draining: false };
   const bucketMemory = createBucketMemory(core.random);
   const tls = await loadTlsOptions(config, core.clock);
+  const cardForm = { listener: undefined as CardListener | undefined };
   const workers =
-    config.workers === 1 ? undefined : createWorkers({ core, clocks, config, log, bucketMemory, newThread }, tls);
+    config.workers === 1
+      ? undefined
+      : createWorkers({ core, clocks, config, log, bucketMemory, newThread, cardForm }, tls);
   const isReady = async (): Promise<boolean> =>
     !state.draining && workers?.isServing !== false && (await core.database.isAlive());
   const leases = createLeases(core);
@@ -121,9 +125,11 @@ async function runService(
   const ports = (): Ports => ({ ...workers?.ports, ...listeners.ports }) as Ports;
   const holdsPaymentsLease = leases.holdsLease('payments');
   const node = createNode({ ...parts, ports, holdsPaymentsLease, hasVaultMetrics: true });
+  const cards = createCardListener({ core, config, log, node });
+  cardForm.listener = cards;
   const serviceInfo = buildServiceInfo({ core, config, log, endpoints }, ports);
   const apps: Readonly<Record<string, HttpServer>> = {
-    ...(workers === undefined && createApiServers(parts, node)),
+    ...(workers === undefined && createApiServers(parts, node, cards)),
     console: await createConsoleServer({ ...parts, node, webConsole, serviceInfo, workers }),
   };
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
@@ -132,11 +138,11 @@ async function runService(
   const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, smtp: config.smtp, auditReceivers };
   const background = await createBackground({ ...parts, ...node, leases, console: webConsole, facts, onTimeTrusted });
   const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
-  const renewal = renewCertificate({ core, config, log, listeners, workers });
+  const renewal = renewCertificate({ core, config, log, listeners, cards, workers });
   const stop = async (): Promise<void> => {
     state.draining = true;
     clearInterval(renewal);
-    await Promise.all([listeners.close(config.drainMs), workers?.stop(config.drainMs)]);
+    await Promise.all([listeners.close(config.drainMs), cards.close(config.drainMs), workers?.stop(config.drainMs)]);
     await background.stop();
     await core.close();
     log.info('stopped', {});
@@ -145,6 +151,7 @@ async function runService(
   core.opened.onBroken(crash);
   try {
     const { production, sandbox } = config.ports;
+    await cards.listen(tls);
     if (workers !== undefined) await assertUnused([production, sandbox], config.hosts);
     await workers?.start({ production, sandbox });
     await listeners.listen(config.ports, { hosts: config.hosts, tls });
@@ -159,7 +166,7 @@ async function runService(
   const { addresses } = listeners;
   return {
     core,
-    ports: ports(),
+    ports: { ...ports(), cards: cards.port },
     addresses,
     caFile,
     console: webConsole,
@@ -182,13 +189,18 @@ interface WorkerParts {
   readonly log: Log;
   readonly bucketMemory: SharedArrayBuffer;
   readonly newThread: WorkersOptions['newThread'];
+  /** Set before the threads start. */
+  readonly cardForm: { readonly listener: CardListener | undefined };
 }
 
 const startThread: WorkersOptions['newThread'] = (data, transferList) =>
   new Worker(new URL('./worker.ts', import.meta.url), { workerData: data, transferList });
 
 /** Prepares the request threads. */
-function createWorkers({ core, clocks, config, log, bucketMemory, newThread }: WorkerParts, tls: TlsOptions): Workers {
+function createWorkers(
+  { core, clocks, config, log, bucketMemory, newThread, cardForm }: WorkerParts,
+  tls: TlsOptions,
+): Workers {
   const { root, time, opened } = core;
   return new Workers(
     {
@@ -199,7 +211,8 @@ function createWorkers({ core, clocks, config, log, bucketMemory, newThread }: W
       newThread,
       newData: () => {
         const trustedTime = time.trustedNow();
-        return { config, root, writerPort: opened.connectWriter(), bucketMemory, trustedTime };
+        const cardFormPort = cardForm.listener?.port ?? 0;
+        return { config, root, writerPort: opened.connectWriter(), bucketMemory, trustedTime, cardFormPort };
       },
       onFailing: crash,
     },
@@ -218,14 +231,16 @@ interface RenewalParts {
   readonly config: Config;
   readonly log: Log;
   readonly listeners: Listeners<string>;
+  readonly cards: CardListener;
   readonly workers: Workers | undefined;
 }
 
 /** Reads the certificate periodically, because it may have been renewed. */
-function renewCertificate({ core, config, log, listeners, workers }: RenewalParts): NodeJS.Timeout {
+function renewCertificate({ core, config, log, listeners, cards, workers }: RenewalParts): NodeJS.Timeout {
   const renew = async (): Promise<void> => {
     const tls = await loadTlsOptions(config, core.clock);
     listeners.setCertificate(tls);
+    cards.setCertificate(tls);
     workers?.setCertificate(withTicketKeys(core, tls));
   };
   const onError = (error: unknown): void => log.error('certificate reload failed', describeError(error));

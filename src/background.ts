@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { listExpiringKeys } from './accounts/api-key-store.ts';
 import type { Authentication } from './accounts/authentication.ts';
 import { MAC_TABLES } from './accounts/mac-tables.ts';
 import { RequestLogPruning } from './accounts/request-log-pruning.ts';
@@ -8,9 +9,10 @@ import { PeriodicVerification } from './audit/periodic-verification.ts';
 import { appendCheckpoints, HeadRecorder } from './audit/recorded-heads.ts';
 import { LogReview } from './audit/review.ts';
 import { type Receiver, ReceiverError, Shipping, type ShippingTarget } from './audit/shipping.ts';
+import type { CaptureSessions } from './capture-sessions/capture-sessions.ts';
 import type { Captures } from './captures/captures.ts';
 import type { Config } from './config.ts';
-import type { Clocks, OpenCore } from './core.ts';
+import { type Clocks, type OpenCore, WEBHOOK_USER_AGENT } from './core.ts';
 import { describeError, type Log } from './http/log.ts';
 import type { Metrics } from './http/metrics.ts';
 import { delay, MINUTE, SECOND } from './kernel/clock.ts';
@@ -21,12 +23,16 @@ import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from '
 import { TimeWatch } from './storage/time-watch.ts';
 import type { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
+import { Dispatcher } from './webhooks/dispatcher.ts';
+import { ExpiryMarks, expiringCertificate, expiringKey } from './webhooks/expiry-marks.ts';
 
 /** How often the due time of a verification of the audit log is checked. */
 const VERIFICATION_CHECK_MS = MINUTE;
 
 /** How often the log is searched for records that a receiver does not have. */
 const SHIPPING_INTERVAL_MS = 2 * SECOND;
+/** How often due webhooks are looked for. */
+const WEBHOOK_POLL_MS = SECOND;
 
 /** The leases of the work that one node does for all of them. */
 export interface Leases {
@@ -73,6 +79,7 @@ interface BackgroundParts extends ThreadParts {
   readonly leases: Leases;
   readonly vault: Vault;
   readonly captures: Captures;
+  readonly captureSessions: CaptureSessions;
   readonly alteredRows: AlteredRows;
   readonly metrics: Metrics;
   /** The periodic work of the console, if there is one. */
@@ -165,6 +172,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     each(VERIFICATION_CHECK_MS, [{ kind: 'verification', run: () => verification.run() }]),
     onOneNodeEvery(parts.config.auditCheckpointMs, { kind: 'checkpoint', run: () => checkpoints.write() }),
     ...shipments.map(({ task }) => task),
+    createDispatch(parts, onError),
     parts.scheduler,
   ];
   return {
@@ -183,6 +191,40 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
       await parts.console?.flush().catch(logError('throttled events not saved'));
       await headRecorder.record().catch(logError('audit heads not written'));
       await checkpoints.write().catch(logError('checkpoint not written'));
+    },
+  };
+}
+
+/** Builds what sends webhooks. Every node sends; a claim gives each delivery to one of them. */
+function createDispatch({ core, config, metrics }: BackgroundParts, onError: OnError): BackgroundTask {
+  const { time, outbox } = core;
+  const dispatcher = new Dispatcher({
+    ...core,
+    userAgent: WEBHOOK_USER_AGENT,
+    clock: () => time.steadyNow(),
+    delays: config.webhooks.delays,
+    onAttempt: (result) => metrics.countWebhookAttempt(result),
+    onError: (error) => onError('webhook', error),
+  });
+  const work = [{ kind: 'webhooks', run: () => dispatcher.runOnce() }];
+  const rounds = new PeriodicTask({
+    every: WEBHOOK_POLL_MS,
+    sweeps: [],
+    work,
+    time,
+    onRemoved: () => undefined,
+    onError,
+  });
+  return {
+    start: () => {
+      // An event that this thread has written is sent immediately.
+      outbox.onWritten(() => void rounds.runOnce());
+      rounds.start();
+    },
+    stop: async () => {
+      outbox.onWritten(() => undefined);
+      await rounds.stop();
+      await dispatcher.stop();
     },
   };
 }
@@ -256,6 +298,7 @@ function createSingleNodeTasks(
     if (count > 0) metrics.countSwept('requests', count);
   };
   return [
+    { kind: 'expiries', run: createExpiryWatch(core) },
     { kind: 'row check', run: () => rowCheck.runOnce() },
     { kind: 'audit review', run: () => review.run() },
     { kind: 'missing sad keys', run: reportMissingSadKeys },
@@ -264,14 +307,40 @@ function createSingleNodeTasks(
   ];
 }
 
+/** How often expiries of keys and certificates are compared with their marks. */
+const EXPIRY_WATCH_MS = MINUTE;
+
+/** Tells by webhooks which keys and certificates expire soon. */
+function createExpiryWatch(core: OpenCore): () => Promise<void> {
+  const { database, configurations, time } = core;
+  const marks = new ExpiryMarks(core);
+  let watchedAt = Number.NEGATIVE_INFINITY;
+  return async () => {
+    const now = time.trustedNow();
+    if (now === undefined || Math.abs(now - watchedAt) < EXPIRY_WATCH_MS) return;
+    watchedAt = now;
+    const keys = await listExpiringKeys(database, now);
+    const certificates = await configurations.listCertificateExpiries();
+    const expiring = [
+      ...keys.map(({ account, environment, ...key }) => expiringKey({ account, environment }, key)),
+      ...certificates.map(({ account, environment, certificate, expiresAt }) =>
+        expiringCertificate({ account, environment }, certificate, expiresAt),
+      ),
+    ];
+    await marks.run(expiring, now);
+  };
+}
+
 /** Sweeps that destroy expired records. */
-function createSweeps({ core, console, log, captures, vault }: BackgroundParts): Sweep[] {
-  const { idempotency } = core;
+function createSweeps({ core, console, log, captures, captureSessions, vault }: BackgroundParts): Sweep[] {
+  const { idempotency, webhooks } = core;
   const onExempted = (count: number): void => log.warn('inactive users stay enabled', { count });
   return [
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
     { kind: 'sad keys', run: (now) => captures.sweepSadKeys(now) },
     { kind: 'tokens', isDue: (now) => vault.isSweepDue(now), run: (now) => vault.sweep(now) },
+    { kind: 'capture sessions', run: (now) => captureSessions.sweep(now) },
+    { kind: 'webhook events', isDue: (now) => webhooks.isSweepDue(now), run: (now) => webhooks.sweep(now) },
     { kind: 'responses', isDue: (now) => idempotency.isSweepDue(now), run: (now) => idempotency.sweep(now) },
     ...(console?.sweeps(onExempted) ?? []),
   ];

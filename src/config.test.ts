@@ -31,7 +31,8 @@ const DEFAULTS: Config = {
     socket: resolve('data/run/unseal.sock'),
   },
   unsealPeers: undefined,
-  ports: { production: 8443, sandbox: 8444, console: 8445 },
+  ports: { production: 8443, sandbox: 8444, console: 8445, cards: 8446 },
+  cardForm: { origin: undefined, mayBeMissing: true, perMinute: 60 },
   consoleUrl: undefined,
   operatorName: undefined,
   auditHeadsFile: undefined,
@@ -54,6 +55,10 @@ const DEFAULTS: Config = {
   smtp: undefined,
   workers: Math.min(Math.max(1, availableParallelism() - 1), 8),
   requestLogRows: 1_000_000,
+  webhooks: {
+    networks: [],
+    delays: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
+  },
 };
 
 describe('defaults', () => {
@@ -108,6 +113,11 @@ describe('settings', () => {
       CARDVAULT_DRAIN_SECONDS: '5',
       CARDVAULT_WORKERS: '1',
       CARDVAULT_REQUEST_LOG_ROWS: '0',
+      CARDVAULT_CAPTURE_PORT: '445',
+      CARDVAULT_CAPTURE_ORIGIN: 'https://pay.example.com',
+      CARDVAULT_RATE_LIMIT_CAPTURE: '0',
+      CARDVAULT_WEBHOOK_NETWORKS: '10.0.0.0/8',
+      CARDVAULT_WEBHOOK_SCHEDULE: '1s,24h',
     });
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
@@ -120,7 +130,8 @@ describe('settings', () => {
         socket: '/var/lib/cardvault/run/unseal.sock',
       },
       unsealPeers: undefined,
-      ports: { production: 443, sandbox: 444, console: 65_535 },
+      ports: { production: 443, sandbox: 444, console: 65_535, cards: 445 },
+      cardForm: { origin: 'https://pay.example.com', mayBeMissing: false, perMinute: 0 },
       consoleUrl: 'https://console.example.com',
       operatorName: 'Ana López',
       auditHeadsFile: '/audit/heads',
@@ -143,6 +154,7 @@ describe('settings', () => {
       smtp: undefined,
       workers: 1,
       requestLogRows: 0,
+      webhooks: { networks: ['10.0.0.0/8'], delays: [1000, 86_400_000] },
     });
   });
 
@@ -219,6 +231,16 @@ describe('settings', () => {
       ['CARDVAULT_OPERATOR', 'x'.repeat(101), ' ana', 'ana ', 'a\u200bna', 'ana\n', 'ﬁona', 'card 4111 1111 1111 1111'],
       ['CARDVAULT_DRAIN_SECONDS', '601', '1.5', '30s', '-1'],
       ['CARDVAULT_WORKERS', '0', '9', '1.5', 'all'],
+      [
+        'CARDVAULT_CAPTURE_ORIGIN',
+        'http://a.example',
+        'https://a.example/',
+        'https://A.example',
+        'https://a.example:443',
+        'a.example',
+      ],
+      ['CARDVAULT_WEBHOOK_SCHEDULE', '5', '0s', '25h', '5s,'],
+      ['CARDVAULT_WEBHOOK_NETWORKS', 'example.com', '10.0.0.0/33'],
       ['CARDVAULT_RATE_LIMIT_PER_KEY', '1000001', '-1', 'off'],
       ['CARDVAULT_RATE_LIMIT_FAILED_AUTHENTICATION', '1000001', 'none'],
       ['CARDVAULT_CONNECTIONS_PER_ADDRESS', '20001', '-1', 'off'],
@@ -307,7 +329,7 @@ describe('problems', () => {
       /ports of their own/,
     );
     const free = { CARDVAULT_PRODUCTION_PORT: '0', CARDVAULT_SANDBOX_PORT: '0', CARDVAULT_CONSOLE_PORT: '0' };
-    assert.deepEqual(parseConfig(free).ports, { production: 0, sandbox: 0, console: 0 });
+    assert.deepEqual(parseConfig(free).ports, { production: 0, sandbox: 0, console: 0, cards: 8446 });
   });
 });
 

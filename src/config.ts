@@ -16,6 +16,7 @@ import { OperatorError } from './kernel/operator-error.ts';
 import { parseHostEntry } from './payments/processor-hosts.ts';
 import type { DatabaseOptions } from './storage/open.ts';
 import { type PostgresAddress, parseAddress } from './storage/postgres/address.ts';
+import { parseSchedule } from './webhooks/schedule.ts';
 
 export interface Config {
   readonly dataDirectory: string;
@@ -26,7 +27,20 @@ export interface Config {
   readonly rootKey: CustodyOptions;
   /** Nodes that unseal each other; undefined: none. */
   readonly unsealPeers: UnsealPeersSettings | undefined;
-  readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
+  readonly ports: {
+    readonly production: number;
+    readonly sandbox: number;
+    readonly console: number;
+    readonly cards: number;
+  };
+  readonly cardForm: {
+    /** The public origin of the card form, when the operator configured it. */
+    readonly origin: string | undefined;
+    /** True when the port is the default, so that the service starts without it while another process has it. */
+    readonly mayBeMissing: boolean;
+    /** Submissions, wrong secrets and unknown ids a minute and address; 0 is no limit. */
+    readonly perMinute: number;
+  };
   /** Address of the console for users, such as `https://console.example.com`, when the operator configured it. */
   readonly consoleUrl: string | undefined;
   readonly operatorName: string | undefined;
@@ -55,6 +69,12 @@ export interface Config {
   readonly workers: number;
   /** Rows of the request log; 0: no log. */
   readonly requestLogRows: number;
+  readonly webhooks: {
+    /** Networks that webhooks may be sent to although they are not public. */
+    readonly networks: readonly string[];
+    /** Milliseconds after each failed attempt. */
+    readonly delays: readonly number[];
+  };
 }
 
 /** Mutual TLS between nodes that unseal each other; see `src/unseal-peers.ts`. */
@@ -149,6 +169,13 @@ function parseHttpsOrigin(text: string): string {
   const url = URL.parse(text);
   const isOrigin = url !== null && url.protocol === 'https:' && (text === url.origin || text === `${url.origin}/`);
   return isOrigin ? url.origin : expected('https://HOST or https://HOST:PORT, in lower case, without a path');
+}
+
+/** Returns an origin that is written as browsers write it: buyers' browsers compare it literally. */
+function parseWrittenOrigin(text: string): string {
+  return text === '' || (URL.parse(text)?.origin === text && text.startsWith('https://'))
+    ? text
+    : expected('https://HOST or https://HOST:PORT as browsers write it');
 }
 
 /** Throws for a name that is too long, or that the audit log could not show unchanged. */
@@ -344,6 +371,17 @@ export const SETTINGS = {
   CARDVAULT_PRODUCTION_PORT: port(8443, 'Port of production; 0 picks a free one'),
   CARDVAULT_SANDBOX_PORT: port(8444, 'Port of the sandbox; 0 picks a free one'),
   CARDVAULT_CONSOLE_PORT: port(8445, 'Port of the console, with /metrics; 0 picks a free one'),
+  CARDVAULT_CAPTURE_PORT: port(8446, 'Port of the card form; 0 picks a free one'),
+  CARDVAULT_CAPTURE_ORIGIN: setting(
+    '',
+    'Where buyers reach the card form, https://HOST or https://HOST:PORT; empty: localhost and its port, for the sandbox alone',
+    parseWrittenOrigin,
+  ),
+  CARDVAULT_RATE_LIMIT_CAPTURE: setting(
+    '60',
+    'Submissions of the card form, wrong secrets and unknown ids a minute for each address; 0 is no limit',
+    (text) => parseInteger(text, 0, MAX_RATE),
+  ),
   CARDVAULT_CONSOLE_URL: setting(
     '',
     'Where people reach the console, https://HOST:PORT; empty: localhost and the port of the console',
@@ -451,6 +489,15 @@ export const SETTINGS = {
     'Requests that the request log keeps, for 30 days at most; 0 switches it off',
     (text) => parseInteger(text, 0, LIMITS.requestLogRows),
   ),
+  CARDVAULT_WEBHOOK_NETWORKS: networks(
+    '',
+    'Networks that webhooks may be sent to although they are not public, addresses or CIDR',
+  ),
+  CARDVAULT_WEBHOOK_SCHEDULE: setting(
+    '5s,5m,30m,2h,5h,10h,14h,20h,24h',
+    'How long after each failed attempt a webhook is sent again',
+    (text) => parseSchedule(text) ?? expected('1 to 20 delays of 1s to 24h, as 5s,5m,2h'),
+  ),
 };
 
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -509,13 +556,15 @@ export function parseConfig(variables: Variables): Config {
   );
   if (peerSettings.length > 0 && (peerSettings.length < 4 || (custody !== undefined && custody.kind !== 'custodians')))
     problems.push('CARDVAULT_UNSEAL_…: set PORT, CERT, KEY and PEERS together, with custody by custodians, or none');
-  const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE']
+  const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE', 'CAPTURE']
     .map((listener) => values[`CARDVAULT_${listener}_PORT`])
     .filter((number) => number !== undefined && number !== 0);
   if (new Set(used).size < used.length)
-    problems.push('CARDVAULT_…_PORT: production, sandbox and console need ports of their own');
+    problems.push('CARDVAULT_…_PORT: production, sandbox, console and card form need ports of their own');
   if (problems.length > 0) throw new ConfigError(problems);
-  return Object.freeze(configOf(values as Settings, variables['CREDENTIALS_DIRECTORY'] || undefined));
+  const isCapturePortSet = (variables['CARDVAULT_CAPTURE_PORT'] ?? '') !== '';
+  const credentialsFolder = variables['CREDENTIALS_DIRECTORY'] || undefined;
+  return Object.freeze(configOf(values as Settings, { credentialsFolder, isCapturePortSet }));
 }
 
 const databaseOf = (values: Settings): DatabaseOptions => {
@@ -575,7 +624,14 @@ const auditReceiversOf = (values: Settings): AuditReceivers => ({
   },
 });
 
-const configOf = (values: Settings, credentialsFolder: string | undefined): Config => ({
+/** Facts that the parsed settings alone do not tell. */
+interface Surroundings {
+  /** Where systemd puts the credentials of the service. */
+  readonly credentialsFolder: string | undefined;
+  readonly isCapturePortSet: boolean;
+}
+
+const configOf = (values: Settings, { credentialsFolder, isCapturePortSet }: Surroundings): Config => ({
   dataDirectory: values.CARDVAULT_DATA_DIR,
   database: databaseOf(values),
   isEmbedded: values.CARDVAULT_DATABASE_URL === '',
@@ -585,6 +641,12 @@ const configOf = (values: Settings, credentialsFolder: string | undefined): Conf
     production: values.CARDVAULT_PRODUCTION_PORT,
     sandbox: values.CARDVAULT_SANDBOX_PORT,
     console: values.CARDVAULT_CONSOLE_PORT,
+    cards: values.CARDVAULT_CAPTURE_PORT,
+  },
+  cardForm: {
+    origin: values.CARDVAULT_CAPTURE_ORIGIN || undefined,
+    mayBeMissing: !isCapturePortSet,
+    perMinute: values.CARDVAULT_RATE_LIMIT_CAPTURE,
   },
   consoleUrl: values.CARDVAULT_CONSOLE_URL || undefined,
   operatorName: values.CARDVAULT_OPERATOR || undefined,
@@ -618,4 +680,5 @@ const configOf = (values: Settings, credentialsFolder: string | undefined): Conf
   },
   workers: values.CARDVAULT_WORKERS,
   requestLogRows: values.CARDVAULT_REQUEST_LOG_ROWS,
+  webhooks: { networks: values.CARDVAULT_WEBHOOK_NETWORKS, delays: values.CARDVAULT_WEBHOOK_SCHEDULE },
 });

@@ -37,6 +37,11 @@ import { type OpenedDatabase, openDatabase } from './storage/open.ts';
 import { shareDatabase } from './storage/sqlite/share-database.ts';
 import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
 import { listCopiedTables } from './tables.ts';
+import { VERSION } from './version.ts';
+import { Outbox } from './webhooks/outbox.ts';
+import { WebhookSender } from './webhooks/send.ts';
+import { TargetAddresses } from './webhooks/target-address.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
 
 const NO_VAULT = 'this database contains no vault; start the service once, or run: cardvault migrate';
 const NO_KEYS = 'all keys were removed from the database, which is no new vault: restore a backup';
@@ -53,6 +58,8 @@ export interface OpenCore extends Core {
   readonly usage: Usage;
   readonly requestLog: RequestLog;
   readonly rootKeyExposure: RootKeyExposure;
+  /** Sends webhooks. */
+  readonly sender: WebhookSender;
   onHostRefused(report: OnHostRefused): void;
 }
 
@@ -194,9 +201,11 @@ async function buildCore(
   const accounts = new Accounts(parts);
   const changeControl = new ChangeControl(accounts);
   const hosts = new ProcessorHosts(config.processorHosts);
+  const webhookParts = createWebhooks(parts, config);
   const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
   return {
     ...parts,
+    ...webhookParts,
     idempotency,
     usage,
     requestLog: new RequestLog({ ...parts, rows: config.requestLogRows }),
@@ -212,9 +221,26 @@ async function buildCore(
     onHostRefused: processors.onHostRefused,
     close: async () => {
       processors.close();
+      webhookParts.sender.close();
       await database.close();
     },
   };
+}
+
+/** Identifies the service to receivers of webhooks. */
+export const WEBHOOK_USER_AGENT = `cardvault/${VERSION}`;
+
+/** Builds what writes, manages and sends webhooks. */
+function createWebhooks(
+  { database, keyring, time, random }: Pick<OpenCore, 'database' | 'keyring' | 'time' | 'random'>,
+  { webhooks: { networks } }: Config,
+) {
+  const clock = (): number => time.steadyNow();
+  const addresses = new TargetAddresses(networks);
+  const outbox = new Outbox({ database, keyring, clock, random });
+  const sender = new WebhookSender(addresses);
+  const parts = { database, keyring, clock, random, addresses, sender, userAgent: WEBHOOK_USER_AGENT };
+  return { outbox, sender, webhooks: new Webhooks(parts) };
 }
 
 /** Prepares writing audit records into a database that is not opened as a vault. False without its root key. */

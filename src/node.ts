@@ -2,18 +2,20 @@ import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { measureLag } from './audit/journal-tail.ts';
 import { listVerifications } from './audit/verification-store.ts';
+import { CaptureSessions } from './capture-sessions/capture-sessions.ts';
 import { Captures } from './captures/captures.ts';
 import { type Config, listReceivers } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { ApiDoor } from './http/api-door.ts';
 import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
-import type { Endpoint } from './http/endpoint.ts';
+import type { CardFormListener, Endpoint } from './http/endpoint.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { notificationRoutes } from './http/notifications.ts';
 import { operationalRoutes } from './http/operational-endpoints.ts';
 import type { BucketSource } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
+import { paymentEvents } from './http/webhook-events.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { countInDoubt } from './payments/payment-queries.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
@@ -81,6 +83,7 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     vault,
     onResealError: (error, { account }) => log.error('sad not sealed again', { ...describeError(error), account }),
   });
+  const captureSessions = new CaptureSessions({ ...core, vault, captures });
   const placeholders = new Placeholders({ vault, captures });
   const proxy = new PayloadProxy({ ...core, placeholders });
   const authentications = ENVIRONMENTS.map((environment) => new Authentication({ ...core, environment }));
@@ -94,6 +97,7 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     countAlteredRows: () => alteredRows.countByTable(),
     countMissingSadKeys: () => captures.countMissingSadKeys(),
     measureShipping: () => measureShipping(core, config),
+    countWaitingWebhooks: () => core.webhooks.countWaiting(),
   };
   const metrics = new Metrics(() => database.queuedUnits, hasVaultMetrics ? vaultSources : undefined);
   core.onHostRefused(({ account, environment }, processor) => {
@@ -106,11 +110,12 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     placeholders,
     holdsLease: holdsPaymentsLease,
     onOutcome: metrics.countOperation.bind(metrics),
+    onChange: paymentEvents(core.outbox),
     failed: (task, error) => log.error('payment recovery failed', { ...describeError(error), task }),
     onRecoveryError: (error, { tenant, id }) =>
       log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
   });
-  return { vault, captures, proxy, ...paymentParts, authentications, alteredRows, metrics };
+  return { vault, captures, captureSessions, proxy, ...paymentParts, authentications, alteredRows, metrics };
 }
 
 /** Returns how far each receiver of the audit log is behind. */
@@ -126,9 +131,10 @@ async function measureShipping({ database, clock }: OpenCore, { auditReceivers }
 export function createApiServers(
   { core, config, endpoints }: Pick<NodeOptions, 'core' | 'config' | 'endpoints'>,
   node: Node,
+  cardForm: CardFormListener,
 ): Record<Environment, HttpServer> {
-  const { database, clock, accounts, transactions } = core;
-  const { vault, captures, payments, proxy, buckets, operational } = node;
+  const { database, clock, accounts, transactions, webhooks } = core;
+  const { vault, captures, captureSessions, payments, proxy, buckets, operational } = node;
   const serviceOf = (environment: Environment): HttpServer => {
     const authentication = node.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const requestLog = { log: core.requestLog, environment };
@@ -136,7 +142,7 @@ export function createApiServers(
     const { rates } = config;
     const door = new ApiDoor({ authentication, transactions, clock, environment, rates, buckets });
     const app = createBaseServer(options);
-    const useCases = { database, accounts, vault, captures, payments, proxy };
+    const useCases = { database, accounts, vault, captures, captureSessions, cardForm, payments, proxy, webhooks };
     addRoutes(app, endpoints, { ...options, clock, transactions, door, services: useCases });
     addPublicRoutes(app, [...operational, ...notificationRoutes(environment, node.notifications)], options);
     return app;

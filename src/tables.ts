@@ -8,6 +8,7 @@ import { TABLES as auditCheckpoints } from './audit/checkpoint-store.ts';
 import { TABLES as auditPositions } from './audit/journal-tail.ts';
 import { TABLES as auditFindings } from './audit/review-store.ts';
 import { TABLES as verifications } from './audit/verification-store.ts';
+import { TABLES as captureSessions } from './capture-sessions/session-store.ts';
 import { TABLES as captures } from './captures/capture-store.ts';
 import { TABLES as idempotency } from './idempotency/idempotency-keys.ts';
 import { TABLES as processorConfigurations } from './payments/activation-store.ts';
@@ -19,6 +20,8 @@ import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
 import { TABLES as imports } from './transfer/import-store.ts';
 import { TABLES as tokens } from './vault/token-store.ts';
+import { TABLES as webhookExpiries } from './webhooks/expiry-marks.ts';
+import { TABLES as webhooks } from './webhooks/webhook-store.ts';
 
 /** Every table of the vault, as its owner declares it. A test compares them and the console's with the schema. */
 export const VAULT_TABLES: readonly Table[] = [
@@ -32,6 +35,7 @@ export const VAULT_TABLES: readonly Table[] = [
   ...auditPositions,
   ...auditFindings,
   ...verifications,
+  ...captureSessions,
   ...captures,
   ...idempotency,
   ...processorConfigurations,
@@ -42,6 +46,8 @@ export const VAULT_TABLES: readonly Table[] = [
   ...storage,
   ...tokens,
   ...imports,
+  ...webhookExpiries,
+  ...webhooks,
 ];
 
 /** The tables that a copy has to move: all but those that belong to one database alone. */

@@ -1,5 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createThreadBackground } from './background.ts';
+import { originOf } from './card-listener.ts';
 import { clocksOf, wallClock } from './clocks.ts';
 import type { Config } from './config.ts';
 import { joinCore, type OpenCore, type OpenedByMain } from './core.ts';
@@ -33,6 +34,8 @@ export interface ThreadData extends OpenedByMain {
   /** 0 picks a free one. */
   readonly ports: ApiPorts;
   readonly tls: SharedTls;
+  /** The port of the card form; 0 when it is not served. */
+  readonly cardFormPort: number;
   /** The time of the main thread while it trusts its clock. */
   readonly trustedTime: number | undefined;
   /** A counter of 32 bits, which the thread increases while its event loop runs. */
@@ -80,7 +83,12 @@ async function serve(core: OpenCore): Promise<void> {
   const ports = (): ApiPorts => listeners.ports;
   const node = createNode({ ...parts, ports, holdsPaymentsLease, hasVaultMetrics: false });
   const newLimit = (listener: string) => createConnectionLimit(parts, node, listener);
-  const listeners = new Listeners(createApiServers(parts, node), newLimit);
+  const cardForm = {
+    origin: () => originOf(config, data.cardFormPort),
+    isServed: () => data.cardFormPort !== 0,
+    isOriginConfigured: config.cardForm.origin !== undefined,
+  };
+  const listeners = new Listeners(createApiServers(parts, node, cardForm), newLimit);
   const background = createThreadBackground({ ...parts, authentications: node.authentications });
   const stop = async (): Promise<void> => {
     state.draining = true;

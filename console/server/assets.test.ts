@@ -32,6 +32,7 @@ describe('assets', () => {
       countAlteredRows: async () => new Map(),
       countMissingSadKeys: async () => 0,
       measureShipping: () => Promise.resolve([]),
+      countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });

@@ -82,7 +82,7 @@ export const listPayments = define({
 });
 
 const requester = object({
-  type: output.oneOf(['key', 'person', 'operator', 'service', 'unknown'] as const, 'Type'),
+  type: output.oneOf(['key', 'person', 'operator', 'service', 'buyer', 'unknown'] as const, 'Type'),
   id: output.nullableText('Id of the key or user'),
   name: output.nullableText('Present name; null when the key or user no longer exists'),
 });

@@ -204,6 +204,23 @@ const ANY_ACTIVE = `select 1 as held from api_keys where environment = ?environm
 /** True when any account has a key for the environment that is neither revoked nor expired. */
 export const hasActiveKeys = async (database: Database, environment: Environment, now: number): Promise<boolean> =>
   (await database.read(ANY_ACTIVE, environment, now)).length > 0;
+const LIST_EXPIRING = `select account, environment, id, name, expires_at from api_keys
+  where expires_at > ? and revoked_at is null`;
+
+/** Keys with an expiry after this time, whatever their rows contain otherwise. */
+export async function listExpiringKeys(
+  database: Database,
+  now: number,
+): Promise<(Tenant & { readonly id: string; readonly name: string; readonly expiresAt: number })[]> {
+  const rows = await database.read(LIST_EXPIRING, now);
+  return rows.map((row) => ({
+    account: sanitizeText(row['account']),
+    environment: sanitizeText(row['environment']) as Environment,
+    id: sanitizeText(row['id']),
+    name: sanitizeText(row['name']),
+    expiresAt: sanitizeTime(row['expires_at']),
+  }));
+}
 
 /** Use of keys by an account in one environment. */
 export interface KeyProgress {

@@ -13,6 +13,7 @@ export const PERMISSIONS = [
   'payments:read',
   'proxy:use',
   'account:read',
+  'webhooks:manage',
 ] as const;
 
 export type Permission = (typeof PERMISSIONS)[number];

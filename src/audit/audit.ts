@@ -87,13 +87,24 @@ export const AUDIT_ACTIONS = [
   'activation.approved',
   'activation.declined',
   'activation.withdrawn',
+  'capture-session.created',
+  'capture-session.completed',
+  'capture-session.cancelled',
+  'capture-session.failed',
+  'webhook.created',
+  'webhook.changed',
+  'webhook.secret-rotated',
+  'webhook.tested',
+  'webhook.replayed',
+  'webhook.disabled',
+  'webhook.deleted',
 ] as const;
 
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
 export interface Actor {
-  /** `operator` runs a command on the machine, `person` is signed in to the console. */
-  readonly type: 'key' | 'person' | 'operator' | 'service' | 'unknown';
+  /** `operator` runs a command on the machine, `person` is signed in to the console, `buyer` uses the card form. */
+  readonly type: 'key' | 'person' | 'operator' | 'service' | 'buyer' | 'unknown';
   readonly id?: string;
   readonly name?: string;
   /** Source of the operator's name: `CARDVAULT_OPERATOR`, or the operating system. */

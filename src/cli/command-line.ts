@@ -17,6 +17,7 @@ import { proxyCommands } from './proxy-commands.ts';
 import { serveCommand } from './serve-command.ts';
 import { transferCommands } from './transfer-commands.ts';
 import { unsealCommand } from './unseal-command.ts';
+import { webhookCommands } from './webhook-commands.ts';
 
 /** Runs one command and returns its exit code. */
 export async function runCommandLine(args: readonly string[], surroundings: CliEnvironment): Promise<number> {
@@ -61,6 +62,7 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   tools.addConsoleCommands?.(program, tools);
   paymentsCommands(program, tools);
   proxyCommands(program, tools);
+  webhookCommands(program, tools);
   auditCommands(program, tools, exit);
   databaseCommands(program, tools);
   transferCommands(program, tools, exit);

@@ -18,6 +18,8 @@ import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
 import type { Table } from '../storage/table.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 
 /** The dependencies of the commands; opened by the composition root. */
 export interface Core {
@@ -36,6 +38,8 @@ export interface Core {
   readonly configurations: ProxyConfigurations;
   readonly activations: PaymentActivations;
   readonly transactions: Transactions;
+  readonly webhooks: Webhooks;
+  readonly outbox: Outbox;
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly clockRecords: ClockRecordStore;
@@ -53,7 +57,13 @@ export interface FirstOperator {
 /** A service that accepts connections. */
 export interface RunningService {
   readonly core: Core;
-  readonly ports: { readonly production: number; readonly sandbox: number; readonly console: number };
+  /** `cards`: of the card form; 0 when it is not served. */
+  readonly ports: {
+    readonly production: number;
+    readonly sandbox: number;
+    readonly console: number;
+    readonly cards: number;
+  };
   readonly addresses: readonly string[];
   /** The certificate that clients have to trust, when cardvault created it. */
   readonly caFile: string | undefined;

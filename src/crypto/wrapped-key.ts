@@ -19,7 +19,10 @@ export type Purpose =
   | 'people'
   | 'people-digests'
   | 'clock'
-  | 'requests';
+  | 'requests'
+  | 'webhooks'
+  | 'capture-sessions'
+  | 'capture-session-secrets';
 
 /** Keys of the service itself belong to no environment. */
 export type KeyEnvironment = Environment | 'service';

@@ -1,11 +1,13 @@
 import type { Accounts } from '../accounts/accounts.ts';
 import type { Permission } from '../accounts/permission.ts';
+import type { CaptureSessions } from '../capture-sessions/capture-sessions.ts';
 import type { Captures } from '../captures/captures.ts';
 import type { FailureCode } from '../kernel/failure.ts';
 import type { Payments } from '../payments/payments.ts';
 import type { PayloadProxy } from '../proxy/payload-proxy.ts';
 import type { Database } from '../storage/database.ts';
 import type { Vault } from '../vault/vault.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { AccessGrant } from './api-door.ts';
 import type { Field, JsonSchema } from './fields.ts';
 import type { Handler, Route, RouteCall, StagedHandler } from './route.ts';
@@ -14,12 +16,24 @@ import type { Handler, Route, RouteCall, StagedHandler } from './route.ts';
 export const TAGS = [
   { name: 'Permanent tokens', description: 'Card numbers replaced by tokens.' },
   { name: 'Captures', description: 'Card data kept for a while.' },
+  { name: 'Card form', description: 'Cards that buyers enter into the form of the vault.' },
   { name: 'Payments', description: 'Authorized, captured, refunded and voided through a processor.' },
   { name: 'Proxy', description: 'Card data put into a payload, which is then secured for a processor.' },
+  { name: 'Webhooks', description: 'What happened, told to the merchant’s server.' },
   { name: 'Account', description: 'The account and the calling key.' },
 ] as const;
 
 export type Tag = (typeof TAGS)[number]['name'];
+
+/** Facts about the listener of the card form. */
+export interface CardFormListener {
+  /** The origin under which browsers reach it. */
+  origin(): string;
+  /** False when the listener could not be opened. */
+  isServed(): boolean;
+  /** True when the operator has set the origin. */
+  readonly isOriginConfigured: boolean;
+}
 
 /** Dependencies of the endpoints. */
 export interface Services {
@@ -27,8 +41,11 @@ export interface Services {
   readonly accounts: Accounts;
   readonly vault: Vault;
   readonly captures: Captures;
+  readonly captureSessions: CaptureSessions;
+  readonly cardForm: CardFormListener;
   readonly payments: Payments;
   readonly proxy: PayloadProxy;
+  readonly webhooks: Webhooks;
 }
 
 /** A request of a caller with an API key. */

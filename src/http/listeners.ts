@@ -13,7 +13,7 @@ import type { ConnectionLimit } from './connection-limit.ts';
 import { ENVELOPES } from './envelopes.ts';
 import { BASE_HEADERS, JSON_TYPE } from './send.ts';
 
-class ListenError extends OperatorError {
+export class ListenError extends OperatorError {
   override readonly name = 'ListenError';
 }
 

@@ -15,6 +15,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     countInDoubtPayments: count,
     listVerifications: async () => [],
     countAlteredRows: async () => new Map([['accounts', await count()]]),
+    countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
     countMissingSadKeys: count,
     measureShipping: () => Promise.resolve([]),
   });

@@ -14,6 +14,8 @@ interface VaultSources {
   /** Altered rows by table. */
   readonly countAlteredRows: () => Promise<ReadonlyMap<string, number>>;
   readonly countMissingSadKeys: () => Promise<number>;
+  /** Deliveries of webhooks that wait, up to a bound, and the age of the oldest in seconds. */
+  readonly countWaitingWebhooks: () => Promise<{ readonly number: number; readonly ageSeconds: number }>;
   /** How far each receiver of the audit log is behind. */
   readonly measureShipping: () => Promise<readonly ShippingLag[]>;
 }
@@ -64,6 +66,10 @@ const newCounters = () => ({
   refusedHosts: new Counter<'environment' | 'processor'>(
     'cardvault_processor_hosts_refused_total',
     'Requests that were not sent because their host is not allowed in production',
+  ),
+  webhookAttempts: new Counter<'result'>(
+    'cardvault_webhook_attempts_total',
+    'Attempts to deliver webhooks by result: delivered, retried later, or failed permanently',
   ),
   refusedConnections: new Counter<'listener'>(
     'cardvault_connections_refused_total',
@@ -138,6 +144,10 @@ export class Metrics {
     this.#counters.refusedConnections.add({ listener });
   }
 
+  countWebhookAttempt(result: 'delivered' | 'retried' | 'failed'): void {
+    this.#counters.webhookAttempts.add({ result });
+  }
+
   countSwept(kind: string, count: number): void {
     this.#counters.swept.add({ kind }, count);
   }
@@ -181,6 +191,14 @@ function addStateGauges(newGauge: NewGauge, sources: VaultSources): void {
   );
   newGauge('cardvault_payments_doubtful', 'Payments with an unknown outcome', [], async () => [
     [{}, await sources.countInDoubtPayments()],
+  ]);
+  const waitingHelp = 'Deliveries of webhooks that wait for their next attempt';
+  newGauge('cardvault_webhooks_waiting', waitingHelp, [], async () => [
+    [{}, (await sources.countWaitingWebhooks()).number],
+  ]);
+  const ageHelp = 'Age of the oldest event whose delivery waits, in seconds';
+  newGauge('cardvault_webhooks_oldest_waiting_seconds', ageHelp, [], async () => [
+    [{}, (await sources.countWaitingWebhooks()).ageSeconds],
   ]);
   newGauge('cardvault_ready', '1 while the database takes reads and writes', [], async () => [
     [{}, (await sources.isReady()) ? 1 : 0],

@@ -5,6 +5,7 @@ import { Failure } from '../kernel/failure.ts';
 import { DISTRUST_TEXTS, type Distrust } from '../kernel/time-guard.ts';
 import type { Endpoint } from './endpoint.ts';
 import { buildOpenApi } from './openapi.ts';
+import { nameSchemas } from './openapi-components.ts';
 import { REFERENCE_STYLE, renderReferencePage } from './reference-page.ts';
 import { type PublicRoute, sendInChunks } from './server.ts';
 
@@ -69,7 +70,7 @@ type Reference = ReturnType<typeof renderReference>;
 function renderReference(endpoints: readonly Endpoint[], { version, apiUrl }: ReferenceFacts) {
   const document = buildOpenApi(endpoints, version, apiUrl);
   return {
-    json: Buffer.from(JSON.stringify(document, null, 2)),
+    json: Buffer.from(JSON.stringify(nameSchemas(document), null, 2)),
     page: Buffer.from(renderReferencePage(document, apiUrl('sandbox'))),
   };
 }

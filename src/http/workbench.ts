@@ -42,12 +42,17 @@ interface WorkbenchGrant extends Grant {
 }
 
 /**
- * The endpoints of the workbench: all but the one that returns complete card numbers, which no browser gets, and those about
- * the calling key.
+ * The endpoints of the workbench: all but the one that returns complete card numbers, which no browser gets, those about the
+ * calling key, and those that return secrets for servers.
  */
 export const WORKBENCH_ENDPOINTS: readonly Endpoint[] = ENDPOINTS.filter(
-  (endpoint) => ![retrieveCapture, showAccount, getAccount].includes(endpoint),
+  (endpoint) =>
+    ![retrieveCapture, showAccount, getAccount].includes(endpoint) &&
+    endpoint.tag !== 'Webhooks' &&
+    endpoint.tag !== 'Card form',
 );
+
+type WorkbenchServices = Omit<Services, 'webhooks' | 'captureSessions' | 'cardForm'>;
 
 /** The console has checked the access of its user. */
 const OPEN_DOOR: Pick<Door<Endpoint, WorkbenchGrant>, 'contextOf'> = {
@@ -60,7 +65,7 @@ const SERVER_ERROR = 500;
 export class Workbench {
   readonly #pipelines: ReadonlyMap<string, Pipeline>;
 
-  constructor(services: Services, { transactions, clock }: { transactions: Transactions; clock: Clock }) {
+  constructor(services: WorkbenchServices, { transactions, clock }: { transactions: Transactions; clock: Clock }) {
     const options = { door: OPEN_DOOR as Door, services, transactions, clock, turns: new ScanQueue() };
     this.#pipelines = new Map(
       WORKBENCH_ENDPOINTS.map((endpoint) => [endpoint.operationId, new Pipeline(endpoint, options)]),

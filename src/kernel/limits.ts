@@ -298,6 +298,40 @@ export const LIMITS = {
   receiverHeaders: 20,
   /** Interval of the notes of the audit log's heads: an attacker can cut off at most this much unnoticed. */
   headNotesEveryMs: 50_000,
+  /** Pages that may frame the card form of a session. */
+  sessionOrigins: 10,
+  sessionHostCharacters: 253,
+  sessionReturnUrlCharacters: 2000,
+  sessionDescriptionCharacters: 140,
+  sessionMinutes: 60,
+  /** Refused submissions with which a session fails. */
+  sessionAttempts: 10,
+  /** Body of a submission of the card form. */
+  submissionBytes: 4096,
+  /** Endpoints of webhooks of an account in one environment. */
+  webhookEndpoints: 10,
+  webhookUrlCharacters: 2000,
+  webhookDescriptionCharacters: 255,
+  /** Delays of a schedule. */
+  webhookDelays: 20,
+  /** Largest time in which the old secret signs beside a new one. */
+  webhookOverlapMinutes: 1440,
+  /** Body of an event. */
+  webhookBodyBytes: 20_000,
+  /** Deliveries on a page of the interface. */
+  webhookDeliveriesPerPage: 50,
+  /** Trials that an endpoint gets in a minute. */
+  webhookTestsPerMinute: 10,
+  /** Requests to endpoints that a node has in progress: in total, to one endpoint, and to one whose last attempt failed. */
+  webhookRequests: 200,
+  webhookRequestsPerEndpoint: 10,
+  webhookRequestsAfterFailure: 1,
+  /** Time in which an endpoint has to send the headers of its response, lookup of its name included. */
+  webhookAttemptMs: 15_000,
+  /** Bytes of the body of a response that are read, and thrown away. */
+  webhookResponseBytes: 64 * 1024,
+  /** Events and deliveries are removed this long after the event. */
+  webhookDaysKept: 30,
   /** Records that a node reads for each second of the periodic verification of the audit log. */
   verifiedRecordsPerSecond: 5000,
 } as const;

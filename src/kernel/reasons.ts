@@ -267,6 +267,29 @@ export const REASONS = {
   expiryNotRefusable: "the payment has expired: void it in the processor's console, then resolve it as accepted",
   approvalNeedsConsole: 'the change needs a second person, and without the console no member can approve it',
 
+  // Capture sessions.
+  expectedUuid: 'expected a UUID version 4',
+  sessionEnded: 'the session has ended: {status}',
+  sessionOrigin:
+    'expected https://HOST or https://HOST:PORT as browsers write it, without a path (sandbox: http://localhost and http://127.0.0.1 too)',
+  sessionOwnOrigin: 'the address of the card form itself is not allowed',
+  sessionOriginsNeeded: 'required unless return_url is given',
+  sessionReturnUrl: 'expected an https: URL of up to {max} ASCII characters without user, capture_session and status',
+  sessionMember: 'not allowed with this result',
+  sessionCvvHidden: 'expected hidden with the result token',
+  sessionAppearance: 'not allowed',
+  sessionOriginSetting: 'production sessions need CARDVAULT_CAPTURE_ORIGIN',
+
+  // Webhooks.
+  webhookUrl:
+    'expected an https: URL of up to {max} visible ASCII characters without user and fragment (sandbox: http: for localhost, 127.0.0.1 and [::1] too)',
+  webhookAddress: 'the address is not allowed',
+  webhookEvents: 'expected event types, or "*" alone',
+  webhookEndpointsFull: 'the account has {number} webhooks in this environment; delete one first',
+  webhookDisabled: 'the webhook is disabled; enable it first',
+  eventId: 'expected an event_id',
+  eventOrSince: 'expected event_id or since, and not both',
+
   // Limits of one processor.
   processorCountry: 'expected two letters (ISO 3166-1) for this processor',
   processorUpTo: 'expected at most {max} for this processor',

@@ -28,6 +28,15 @@ import type { Status } from './transitions.ts';
 /** Called with the outcome of each operation: the status of the payment, `failed` or `unknown`. */
 export type OutcomeObserver = (environment: string, processor: string, operation: string, result: string) => void;
 
+/** A change of a payment by an event, with the operation that the event is about. */
+export interface PaymentChange {
+  readonly before: PaymentSnapshot;
+  readonly after: PaymentSnapshot;
+}
+
+/** Adds to the transaction what a change causes outside of the payment, such as webhooks. */
+export type PaymentChangeWriter = (transaction: Transaction, tenant: Tenant, change: PaymentChange) => Promise<void>;
+
 /**
  * True for the statuses in which authorization has completed (PCI DSS 3.3.1). After a ProcessorError no issuer has decided:
  * the merchant may pay with the same captures again.
@@ -58,6 +67,7 @@ export class PaymentRepository {
   readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #onOutcome: OutcomeObserver;
+  readonly #onChange: PaymentChangeWriter | undefined;
 
   constructor(options: {
     database: Database;
@@ -65,12 +75,14 @@ export class PaymentRepository {
     time: TrustedTime;
     random: Random;
     onOutcome: OutcomeObserver;
+    onChange?: PaymentChangeWriter | undefined;
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
     this.#time = options.time;
     this.#random = options.random;
     this.#onOutcome = options.onOutcome;
+    this.#onChange = options.onChange;
   }
 
   /** Finds by the id of an operation, ours or the processor's. */
@@ -142,6 +154,7 @@ export class PaymentRepository {
     if (isStart) transaction.write(insertOperation(seal, tenant, operation));
     if (isUpdate) transaction.write(updateOperation(seal, tenant, operation, revisions.operation));
     for (const addition of changeTotals(tenant, loaded.payment, payment)) transaction.add(addition);
+    await this.#onChange?.(transaction, tenant, { before: loaded, after: { payment, operation, reconciliation } });
     const revision = isStart ? 1 : revisions.operation + (isUpdate || operation === initial ? 1 : 0);
     transaction.afterCommit(async () => this.#report(loaded, { payment, operation }, event));
     return {

@@ -9,7 +9,7 @@ import type { Database } from '../storage/database.ts';
 import { PeriodicTask } from '../storage/periodic-task.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { PaymentActivations, Processors } from './payment-activations.ts';
-import { type OutcomeObserver, PaymentRepository } from './payment-repository.ts';
+import { type OutcomeObserver, type PaymentChangeWriter, PaymentRepository } from './payment-repository.ts';
 import type { DuePayment } from './payment-store.ts';
 import { Payments } from './payments.ts';
 import { ProcessorNotifications } from './processor-notifications.ts';
@@ -30,6 +30,7 @@ interface Parts {
   readonly changeControl: ChangeControl;
   holdsLease(): Promise<boolean>;
   readonly onOutcome: OutcomeObserver;
+  readonly onChange?: PaymentChangeWriter;
   failed(chore: string, error: unknown): void;
   onRecoveryError(error: unknown, due: DuePayment): void;
 }

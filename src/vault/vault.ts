@@ -7,6 +7,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { Cache } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
 import { assignTokens, type Tokenization, type TokenizationResult } from './assign-tokens.ts';
 import type { Token } from './token.ts';
 import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
@@ -31,12 +32,15 @@ export class Vault {
   readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #stores: Cache<string, TokenStore>;
+  readonly #outbox: Outbox | undefined;
 
   constructor(options: {
     database: Database;
     keyring: Keyring;
     time: TrustedTime;
     random: Random;
+    /** Absent where no webhooks are written. */
+    outbox?: Outbox | undefined;
   }) {
     const clock = (): number => options.time.steadyNow();
     this.#stores = new Cache({ clock, max: MAX_CACHED_STORES, ttlMs: Number.POSITIVE_INFINITY });
@@ -44,6 +48,7 @@ export class Vault {
     this.#keyring = options.keyring;
     this.#time = options.time;
     this.#random = options.random;
+    this.#outbox = options.outbox;
   }
 
   /**
@@ -117,6 +122,8 @@ export class Vault {
     // A caller may reject a deletion that found nothing; it is recorded all the same.
     if (deletable.length === 0) transaction.recordAlways(event);
     else transaction.record(event);
+    for (const { value } of deletable)
+      await this.#outbox?.emit(transaction, tenant, { type: 'token.deleted', data: { token: value } });
     return distinct.map((token, index) => ({ token, deleted: found[index] !== undefined }));
   }
 

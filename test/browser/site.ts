@@ -26,6 +26,7 @@ export async function startSite(
     countAlteredRows: async () => new Map(),
     countMissingSadKeys: async () => 0,
     measureShipping: () => Promise.resolve([]),
+    countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
   });
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };

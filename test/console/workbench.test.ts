@@ -148,11 +148,14 @@ describe('the workbench', { timeout: 120_000 }, () => {
     assertRefused(await desk.call(runInWorkbench, { body: hash }), 'invalid_field', 'hash_type', 'MD5');
   });
 
-  test('has the endpoints of the API with their paths, but those that return card numbers or the calling key', () => {
+  test('has the endpoints of the API with their paths, but those that return card numbers, secrets or the calling key', () => {
     const listed = Object.entries(OPERATIONS).map(([name, { method, path }]) => `${name} ${method} ${path}`);
     const served = WORKBENCH_ENDPOINTS.map(({ operationId, method, path }) => `${operationId} ${method} ${path}`);
     assert.deepEqual(listed.sort(), served.sort());
-    const left = ENDPOINTS.filter((endpoint) => !WORKBENCH_ENDPOINTS.includes(endpoint));
+    const left = ENDPOINTS.filter(
+      (endpoint) =>
+        !WORKBENCH_ENDPOINTS.includes(endpoint) && endpoint.tag !== 'Webhooks' && endpoint.tag !== 'Card form',
+    );
     assert.deepEqual(left.map(({ operationId }) => operationId).sort(), [
       'getAccount',
       'retrieveCapture',

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { OpenApiOperation } from '../../src/http/openapi.ts';
-import { faultsOf } from '../fixtures/json-schema.ts';
+import { dereference, faultsOf } from '../fixtures/json-schema.ts';
 import { type CallOptions, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { idOf, order, PAYMENTS } from './payment-requests.ts';
 import { newSender } from './proxy-requests.ts';
 
-type Needs = 'token' | 'capture' | 'authorization' | 'collected';
+type Needs = 'token' | 'capture' | 'authorization' | 'collected' | 'session' | 'webhook';
 
 /** The lines of the interface, and the records that their paths need. */
 const INTERFACE: readonly [method: string, path: string, needs?: Needs][] = [
@@ -26,9 +26,30 @@ const INTERFACE: readonly [method: string, path: string, needs?: Needs][] = [
   ['post', '/proxy/jose'],
   ['post', '/proxy/wssec'],
   ['post', '/proxy/hash'],
+  ['post', '/v1/capture-sessions'],
+  ['get', '/v1/capture-sessions/{id}', 'session'],
+  ['delete', '/v1/capture-sessions/{id}', 'session'],
+  ['post', '/v1/webhooks'],
+  ['get', '/v1/webhooks'],
+  ['get', '/v1/webhooks/{id}', 'webhook'],
+  ['post', '/v1/webhooks/{id}', 'webhook'],
+  ['delete', '/v1/webhooks/{id}', 'webhook'],
+  ['post', '/v1/webhooks/{id}/rotate', 'webhook'],
+  ['post', '/v1/webhooks/{id}/test', 'webhook'],
+  ['get', '/v1/webhooks/{id}/deliveries', 'webhook'],
+  ['post', '/v1/webhooks/{id}/replay', 'webhook'],
   ['post', '/v1/account'],
   ['get', '/v1/account'],
 ];
+/** Examples that show a receiver of webhooks, which is not there. */
+const DIFFERS: ReadonlySet<string> = new Set(['/v1/webhooks/{id}/test', '/v1/webhooks/{id}/deliveries']);
+/** Where the records that paths need are created. */
+const RECORD_PATHS = {
+  token: '/v1/tokenization/simple',
+  capture: '/transactions/requests',
+  session: '/v1/capture-sessions',
+  webhook: '/v1/webhooks',
+} as const;
 /** The schemas of bodies that are not JSON. */
 const MEDIA: Readonly<Record<string, string>> = { '/proxy/wssec': 'application/xml', '/proxy/hash': '*/*' };
 const mediaOf = (path: string): string => MEDIA[path] ?? 'application/json';
@@ -69,7 +90,7 @@ describe('the OpenAPI document', () => {
     key = sender.key;
     token = await sender.token('4111111111111111');
     await service.enablePayments(sender.account);
-    document = (await service.call('GET', '/openapi.json')).json;
+    document = dereference((await service.call('GET', '/openapi.json')).json);
   });
   after(() => service.stop());
 
@@ -100,7 +121,7 @@ describe('the OpenAPI document', () => {
       const body = order(needs === 'collected' ? 'payment' : 'authorization');
       return idOf(await service.call('POST', PAYMENTS, { key, body }));
     }
-    const path = needs === 'token' ? '/v1/tokenization/simple' : '/transactions/requests';
+    const path = RECORD_PATHS[needs];
     const body = operationOf('post', path).requestBody?.content['application/json']?.example;
     const { data } = (await service.call('POST', path, { key, body })).json;
     return needs === 'token' ? data.tokens[0].token : data.id;
@@ -175,7 +196,9 @@ describe('the OpenAPI document', () => {
         const content = requestBody?.content[mediaOf(path)];
         if (content !== undefined) assert.deepEqual(faultsOf(content.schema, content.example), []);
         const hasBody =
-          method !== 'get' && /tokenization|\/tokenize$|^\/v1\/tokens$|requests$|^\/proxy|^\/v1\/payments/.test(path);
+          method !== 'get' &&
+          (/tokenization|\/tokenize$|^\/v1\/tokens$|requests$|^\/proxy|^\/v1\/payments|sessions$/.test(path) ||
+            (method === 'post' && /webhooks(?:\/\{id\}(?:\/rotate|\/replay)?)?$/.test(path)));
         assert.equal(content !== undefined, hasBody);
         const media =
           path === '/proxy/wssec' ? ['application/xml', 'text/xml', 'application/soap+xml'] : [mediaOf(path)];
@@ -204,7 +227,8 @@ describe('the OpenAPI document', () => {
         assert.deepEqual(faultsOf(schema, json), []);
         assert.deepEqual(undeclared(schema, json), []);
         const example = operation.responses['200']?.content['application/json']?.example;
-        assert.deepEqual(shapeOf(json, schema), shapeOf(example, schema), 'the example shows what really comes');
+        if (!DIFFERS.has(path))
+          assert.deepEqual(shapeOf(json, schema), shapeOf(example, schema), 'the example shows what really comes');
       });
 
       for (const [status, options] of Object.entries(FAILING)) {

@@ -110,7 +110,7 @@ describe('TLS', () => {
     return new Promise((resolve, reject) => {
       server.listen(0, '127.0.0.1', () => {
         const { port } = server.address() as { port: number };
-        const ports = { production: port, sandbox: port, console: port };
+        const ports = { production: port, sandbox: port, console: port, cards: port };
         dial({ ...service, ports }, client)
           .then((socket: TLSSocket) => {
             const version = socket.getProtocol();

@@ -79,6 +79,7 @@ describe('cardvault operator', () => {
       ...(await databaseSettings(directory)),
       CARDVAULT_DATA_DIR: directory,
       CARDVAULT_CONSOLE_PORT: '0',
+      CARDVAULT_CAPTURE_PORT: '0',
     };
     const { out } = await runWithSettings(variables, ...['operator', 'invite', '--email', 'port@example.com']);
     assert.match(out, /^invitation +\/join#[A-Za-z0-9_-]{43}$/m);

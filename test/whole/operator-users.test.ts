@@ -79,6 +79,7 @@ describe('users of a group, which may read the root key', { skip }, () => {
     CARDVAULT_PRODUCTION_PORT: '0',
     CARDVAULT_SANDBOX_PORT: '0',
     CARDVAULT_CONSOLE_PORT: '0',
+    CARDVAULT_CAPTURE_PORT: '0',
   });
   const run = (user: number, ...args: string[]) => {
     const options = { env: environment(), encoding: 'utf8' } as const;

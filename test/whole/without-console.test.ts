@@ -40,6 +40,7 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
     CARDVAULT_PRODUCTION_PORT: '0',
     CARDVAULT_SANDBOX_PORT: '0',
     CARDVAULT_CONSOLE_PORT: '0',
+    CARDVAULT_CAPTURE_PORT: '0',
   };
   let service: ChildProcess;
   let started: Started;

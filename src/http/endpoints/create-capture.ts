@@ -4,7 +4,7 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { passesLuhn } from '../../kernel/pan.ts';
 import { explain } from '../../kernel/reasons.ts';
 import { cardNumber, currency, expiry, track2, verificationCode } from '../card-fields.ts';
-import { type ApiCall, defineEndpoint } from '../endpoint.ts';
+import { defineEndpoint } from '../endpoint.ts';
 import { anyObject, FieldMismatch, integer, object, optional, output, plainText, type ValueOf } from '../fields.ts';
 
 const ttl = integer({ min: 1, max: LIMITS.captureTtlMinutes }, 'Minutes until the capture ends');
@@ -51,8 +51,8 @@ function toTtl({ ttl: lower, TTL: upper }: Body): number {
   return minutes;
 }
 
-function toAdditionalInfo({ body, text }: Pick<ApiCall<Body>, 'body' | 'text'>): Body['additional_info'] {
-  const { additional_info: info } = body;
+/** `text`: the whole body. Throws `FieldMismatch`. */
+export function toAdditionalInfo(text: string, info: Body['additional_info']): Body['additional_info'] {
   const max = LIMITS.additionalInfoBytes;
   // A body within the limit has no longer member.
   if (Buffer.byteLength(text) > max && byteLengthOf(text, 'additional_info') > max)
@@ -97,7 +97,7 @@ export const createCapture = defineEndpoint({
       ...toCard(call.body),
       amount: call.body.amount,
       currency: call.body.currency,
-      additionalInfo: toAdditionalInfo(call),
+      additionalInfo: toAdditionalInfo(call.text, call.body.additional_info),
       ttlMinutes: toTtl(call.body),
     };
     return { id: await call.services.captures.create(call.transaction, call.tenant, request) };

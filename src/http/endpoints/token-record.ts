@@ -27,7 +27,7 @@ const EIGHT_DIGIT_SCHEMES = formatList(
   SCHEME_NUMBERS.filter((number) => SCHEMES[Number(number) as Scheme].eightDigitBin),
 );
 
-const scheme: Field<Scheme> = {
+export const scheme: Field<Scheme> = {
   schema: {
     oneOf: [
       { type: 'integer', enum: SCHEME_NUMBERS.map(Number) },

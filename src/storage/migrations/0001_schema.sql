@@ -685,3 +685,86 @@ create table mail_schedules (
   due_at bigint not null,
   attempts integer not null
 );
+
+-- Webhooks.
+
+-- Endpoints: url, selected types, secrets and the reason why one is disabled are in the record. The last attempt and the
+-- last success are changed by each delivery, and decide nothing but when a failing endpoint is disabled.
+create table webhook_endpoints (
+  account integer not null,
+  environment integer not null,
+  id text not null,
+  revision integer not null,
+  record blob not null,
+  created_at bigint not null,
+  last_attempt_at bigint,
+  last_status integer,
+  last_error text,
+  last_success_at bigint,
+  primary key (account, environment, id)
+);
+
+-- The body of each event, as it is sent, is in the record.
+create table webhook_events (
+  account integer not null,
+  environment integer not null,
+  id text not null,
+  type text not null,
+  record blob not null,
+  created_at bigint not null,
+  primary key (account, environment, id)
+);
+create index webhook_events_by_time on webhook_events (created_at);
+
+-- One event for one endpoint. next_attempt_at is null unless the delivery waits; a node moves it forward while it sends, so
+-- that another one continues when this node ends.
+create table webhook_deliveries (
+  account integer not null,
+  environment integer not null,
+  endpoint text not null,
+  event text not null,
+  status text not null,
+  attempts integer not null,
+  step integer not null,
+  first_attempt_at bigint,
+  last_attempt_at bigint,
+  last_status integer,
+  last_error text,
+  next_attempt_at bigint,
+  primary key (account, environment, endpoint, event)
+);
+create index webhook_deliveries_due on webhook_deliveries (account, environment, endpoint, next_attempt_at)
+  where next_attempt_at is not null;
+create index webhook_deliveries_by_event on webhook_deliveries (account, environment, event);
+
+-- Dates at which keys and certificates expire, when they were first seen, and the mark before the date that was told last.
+create table webhook_expiries (
+  account integer not null,
+  environment integer not null,
+  subject text not null,
+  expires_at bigint not null,
+  seen_at bigint not null,
+  told_at bigint,
+  primary key (account, environment, subject, expires_at)
+);
+create index webhook_expiries_by_time on webhook_expiries (expires_at);
+
+-- Sessions that take one card from the card form. secret is a keyed digest. The settings are in the record; result has what
+-- a completed session made, and attempt the submission that completed it.
+create table capture_sessions (
+  account integer not null,
+  environment integer not null,
+  id text not null,
+  status text not null,
+  record blob not null,
+  secret blob not null,
+  attempts integer not null,
+  created_at bigint not null,
+  expires_at bigint not null,
+  ended_at bigint,
+  attempt text,
+  result blob,
+  primary key (account, environment, id)
+);
+create index capture_sessions_by_id on capture_sessions (id);
+create index capture_sessions_by_expiry on capture_sessions (expires_at);

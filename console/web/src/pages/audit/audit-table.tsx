@@ -107,7 +107,7 @@ function Action({ action, text }: { readonly action: string; readonly text: stri
   );
 }
 
-const ACTORS = ['key', 'person', 'operator', 'service', 'unknown'] as const;
+const ACTORS = ['key', 'person', 'operator', 'service', 'buyer', 'unknown'] as const;
 type ActorType = (typeof ACTORS)[number];
 
 const isActor = (type: string): type is ActorType => (ACTORS as readonly string[]).includes(type);

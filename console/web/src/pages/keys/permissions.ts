@@ -1,6 +1,6 @@
 import { PERMISSIONS, type Permission } from '../../../../../src/accounts/permission.ts';
 
-export const GROUPS = ['tokens', 'captures', 'payments', 'proxy', 'account'] as const;
+export const GROUPS = ['tokens', 'captures', 'payments', 'proxy', 'account', 'webhooks'] as const;
 
 type Group = (typeof GROUPS)[number];
 

@@ -30,8 +30,12 @@ export const errors = {
   unavailable: 'The service is busy or unavailable. Try again in a few seconds.',
   unknown_capture: 'This capture does not exist. It may have expired.',
   unknown_path: 'This page and the service have different versions. Reload the page.',
+  unknown_event: 'This delivery does not exist. It may have been removed.',
   unknown_payment: 'This payment does not exist.',
   unknown_record: 'This record does not exist. It may have been deleted.',
   unknown_token: 'This token does not exist.',
+  unknown_session: 'This session does not exist. It may have been removed.',
+  session_secret: 'The secret of the session is missing or wrong.',
+  unknown_webhook: 'This webhook does not exist.',
   unsupported_media_type: 'This page and the service have different versions. Reload the page.',
 };

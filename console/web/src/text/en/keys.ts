@@ -123,6 +123,7 @@ export const keys = {
     payments: 'Payments',
     proxy: 'Proxy',
     account: 'Account',
+    webhooks: 'Webhooks',
   },
   permission: {
     tokens_create: 'Store cards and get tokens',
@@ -138,6 +139,7 @@ export const keys = {
     payments_read: 'View payments',
     proxy_use: 'Fill in, encrypt and sign messages for processors',
     account_read: 'View the account and this key',
+    webhooks_manage: 'Manage webhooks',
   },
   powerful: 'Access to card data',
   secret: {

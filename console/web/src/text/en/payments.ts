@@ -140,6 +140,7 @@ export const payments = {
     person: '{{name}}',
     operator: 'operator {{name}}',
     service: 'cardvault',
+    buyer: 'buyer',
     unknown: '{{name}}',
   },
   event: {

@@ -125,6 +125,7 @@ export const keys: typeof english = {
     payments: 'Pagos',
     proxy: 'Proxy',
     account: 'Cuenta',
+    webhooks: 'Webhooks',
   },
   permission: {
     tokens_create: 'Guardar tarjetas y obtener tokens',
@@ -140,6 +141,7 @@ export const keys: typeof english = {
     payments_read: 'Ver pagos',
     proxy_use: 'Completar, cifrar y firmar mensajes para procesadores',
     account_read: 'Ver la cuenta y esta clave',
+    webhooks_manage: 'Administrar webhooks',
   },
   powerful: 'Acceso a datos de tarjeta',
   secret: {

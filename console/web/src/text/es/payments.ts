@@ -141,6 +141,7 @@ export const payments: typeof english = {
     person: '{{name}}',
     operator: 'el operador {{name}}',
     service: 'cardvault',
+    buyer: 'comprador',
     unknown: '{{name}}',
   },
   event: {

@@ -250,6 +250,27 @@ export const reasons: Readonly<Record<Reason, string>> = {
   expiryNotRefusable: 'Este pago venció. Anúlelo en la consola del procesador y después resuélvalo como aceptado.',
   approvalNeedsConsole: 'Ningún miembro puede aprobar el cambio.',
 
+  expectedUuid: 'se requiere un UUID versión 4',
+  sessionEnded: 'la sesión terminó: {status}',
+  sessionOrigin:
+    'se requiere https://HOST o https://HOST:PORT como lo escriben los navegadores, sin ruta (en sandbox también http://localhost y http://127.0.0.1)',
+  sessionOwnOrigin: 'no se permite la dirección del propio formulario',
+  sessionOriginsNeeded: 'se requiere, salvo que haya return_url',
+  sessionReturnUrl:
+    'se requiere una URL https: de hasta {max} caracteres ASCII, sin usuario, capture_session ni status',
+  sessionMember: 'no se permite con este resultado',
+  sessionCvvHidden: 'se requiere hidden con el resultado token',
+  sessionAppearance: 'no se permite',
+  sessionOriginSetting: 'las sesiones de producción necesitan CARDVAULT_CAPTURE_ORIGIN',
+  webhookUrl:
+    'se requiere una URL https: de hasta {max} caracteres ASCII visibles, sin usuario ni fragmento (en sandbox también http: para localhost, 127.0.0.1 y [::1])',
+  webhookAddress: 'la dirección no está permitida',
+  webhookEvents: 'se requieren tipos de evento, o solo "*"',
+  webhookEndpointsFull: 'La cuenta tiene {number} webhooks en este entorno. Elimine uno primero.',
+  webhookDisabled: 'El webhook está desactivado. Actívelo primero.',
+  eventId: 'se requiere el id de un evento',
+  eventOrSince: 'se requiere event_id o since, y no ambos',
+
   processorCountry: 'se esperan dos letras (ISO 3166-1) para este procesador',
   processorUpTo: 'se espera como máximo {max} para este procesador',
   koinAmount: 'KOIN acepta hasta 10 dígitos y 2 decimales',

@@ -1,0 +1,220 @@
+import type { Card, ChangeState, Command, FieldName, Handshake, Refusal, Report, Result } from '../protocol.ts';
+
+/**
+ * The script of the merchant's page (browser.md 4). It makes a frame with the form of the vault, and talks with it over a port that it
+ * gives to that origin alone. No card number, code or name ever reaches this page.
+ */
+
+export interface MountOptions {
+  /** Id of the session. */
+  readonly session: string;
+  readonly clientSecret: string;
+  /** Origin of the listener; absent: that of this script. */
+  readonly origin?: string;
+  readonly appearance?: object;
+  readonly locale?: string;
+}
+
+interface Events {
+  ready: undefined;
+  change: ChangeState;
+  focus: { readonly field: FieldName };
+  blur: { readonly field: FieldName };
+  enter: undefined;
+  error: { readonly code: string };
+}
+
+type Listener<Name extends keyof Events> = (event: Events[Name]) => void;
+
+export interface SubmitResult {
+  readonly result: Result;
+  readonly card: Card;
+}
+
+/** Why a submission has no result. `fields`: with `invalid_fields`. */
+export class CardVaultError extends Error {
+  override readonly name = 'CardVaultError';
+  readonly code: string;
+  readonly fields: readonly Refusal[] | undefined;
+
+  constructor(code: string, fields?: readonly Refusal[]) {
+    super(`cardvault: ${code}`);
+    this.code = code;
+    this.fields = fields;
+  }
+}
+
+/** Without the form by then, it is blocked, down, or of another origin. */
+const READY_MS = 15_000;
+const OPTIONS = ['session', 'clientSecret', 'origin', 'appearance', 'locale'];
+
+/** The script's own origin; a module gets it as an option. */
+const script = typeof document === 'undefined' ? null : document.currentScript;
+const ownOrigin = script instanceof HTMLScriptElement && script.src !== '' ? new URL(script.src).origin : undefined;
+
+export class CardForm {
+  readonly #frame: HTMLIFrameElement;
+  readonly #origin: string;
+  readonly #handshake: Handshake;
+  readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
+  #port: MessagePort | undefined;
+  #isReady = false;
+  #isDestroyed = false;
+  readonly #readyTimer: number;
+  #submission: Pending | undefined;
+
+  constructor(place: Element, options: MountOptions) {
+    this.#origin = options.origin ?? ownOrigin ?? '';
+    const { clientSecret: secret, appearance, locale } = options;
+    this.#handshake = { cardvault: 1, secret, appearance, locale };
+    const frame = document.createElement('iframe');
+    frame.src = `${this.#origin}/v1/card/${options.session}`;
+    frame.title = 'Card';
+    frame.allow = 'autofill';
+    frame.setAttribute('sandbox', 'allow-scripts allow-same-origin allow-forms');
+    for (const [name, value] of Object.entries({ border: '0', width: '100%', height: '0', display: 'block' }))
+      frame.style.setProperty(name, value);
+    // A frame that was moved or reloaded starts empty, with a new handshake.
+    frame.addEventListener('load', () => this.#connect());
+    this.#frame = frame;
+    this.#readyTimer = window.setTimeout(() => this.#fail('unavailable'), READY_MS);
+    place.append(frame);
+  }
+
+  on<Name extends keyof Events>(name: Name, listener: Listener<Name>): this {
+    const known = this.#listeners.get(name) ?? new Set();
+    known.add(listener as (event: never) => void);
+    this.#listeners.set(name, known);
+    return this;
+  }
+
+  /** One submission, however often it is called at once. Rejects with `CardVaultError`. */
+  submit(): Promise<SubmitResult> {
+    if (this.#isDestroyed) return Promise.reject(new CardVaultError('destroyed'));
+    if (this.#submission !== undefined) return this.#submission.promise;
+    const submission = newPending();
+    this.#submission = submission;
+    if (this.#isReady) this.#send({ type: 'submit' });
+    return submission.promise;
+  }
+
+  focus(): void {
+    this.#send({ type: 'focus' });
+  }
+
+  clear(): void {
+    this.#send({ type: 'clear' });
+  }
+
+  update({ appearance, locale }: { readonly appearance?: object; readonly locale?: string }): void {
+    this.#send({ type: 'update', appearance, locale });
+  }
+
+  /** Removes the form. A submission under way may still complete. */
+  destroy(): void {
+    this.#isDestroyed = true;
+    window.clearTimeout(this.#readyTimer);
+    this.#port?.close();
+    this.#frame.remove();
+    this.#settle((submission) => submission.reject(new CardVaultError('destroyed')));
+  }
+
+  #connect(): void {
+    if (this.#isDestroyed) return;
+    this.#port?.close();
+    this.#isReady = false;
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }: MessageEvent<Report>) => this.#receive(data);
+    this.#port = port1;
+    // Another origin in the frame gets nothing.
+    this.#frame.contentWindow?.postMessage(this.#handshake, this.#origin, [port2]);
+  }
+
+  #send(command: Command): void {
+    this.#port?.postMessage(command);
+  }
+
+  #receive(report: Report): void {
+    switch (report.type) {
+      case 'ready':
+        window.clearTimeout(this.#readyTimer);
+        this.#isReady = true;
+        this.#emit('ready', undefined);
+        if (this.#submission !== undefined) this.#send({ type: 'submit' });
+        break;
+      case 'height':
+        this.#frame.style.setProperty('height', `${report.px}px`);
+        break;
+      case 'change':
+        this.#emit('change', report.state);
+        break;
+      case 'focus':
+      case 'blur':
+        this.#emit(report.type, { field: report.field });
+        break;
+      case 'enter':
+        this.#emit('enter', undefined);
+        break;
+      case 'error':
+        this.#fail(report.code);
+        break;
+      case 'submitted':
+        this.#settle((submission) => submission.resolve({ result: report.result, card: report.card }));
+        break;
+      case 'refused':
+        this.#settle((submission) => submission.reject(new CardVaultError(report.code, report.fields)));
+        break;
+    }
+  }
+
+  #fail(code: string): void {
+    window.clearTimeout(this.#readyTimer);
+    this.#emit('error', { code });
+    this.#settle((submission) => submission.reject(new CardVaultError(code)));
+  }
+
+  #settle(act: (submission: Pending) => void): void {
+    const submission = this.#submission;
+    this.#submission = undefined;
+    if (submission !== undefined) act(submission);
+  }
+
+  #emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    for (const listener of this.#listeners.get(name) ?? []) (listener as Listener<Name>)(event);
+  }
+}
+
+/** A submission without a result yet. */
+interface Pending {
+  readonly promise: Promise<SubmitResult>;
+  resolve(result: SubmitResult): void;
+  reject(error: Error): void;
+}
+
+/** As `Promise.withResolvers`, which browsers have since 2024. */
+function newPending(): Pending {
+  let resolve: Pending['resolve'] = () => undefined;
+  let reject: Pending['reject'] = () => undefined;
+  const promise = new Promise<SubmitResult>((accept, refuse) => {
+    resolve = accept;
+    reject = refuse;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Puts the form into an element. Throws a `TypeError` for a bad option. */
+export function mount(place: string | Element, options: MountOptions): CardForm {
+  const element = typeof place === 'string' ? document.querySelector(place) : place;
+  if (!(element instanceof Element)) throw new TypeError('cardvault: the element does not exist');
+  for (const name of Object.keys(options))
+    if (!OPTIONS.includes(name)) throw new TypeError(`cardvault: unknown option ${name}`);
+  const { session, clientSecret, origin = ownOrigin, appearance, locale } = options;
+  if (typeof session !== 'string' || !/^cs_[0-9a-z]{24,}$/.test(session)) throw new TypeError('cardvault: session');
+  if (typeof clientSecret !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(clientSecret))
+    throw new TypeError('cardvault: clientSecret');
+  if (typeof origin !== 'string' || !/^https:\/\/[^/]+$/.test(origin)) throw new TypeError('cardvault: origin');
+  if (appearance !== undefined && (typeof appearance !== 'object' || appearance === null))
+    throw new TypeError('cardvault: appearance');
+  if (locale !== undefined && typeof locale !== 'string') throw new TypeError('cardvault: locale');
+  return new CardForm(element, { ...options, origin });
+}

@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+/**
+ * Builds the card form. `card-form/dist/form.html` is the document of the form with its script and style inline. With `--release` the
+ * script for merchants' pages is added to `card-form/released/` under the name of its content; the files there never change, because
+ * pages are pinned to them. Without Vite there is nothing to do, and the service works without a card form.
+ */
+const root = join(import.meta.dirname, '..');
+const folder = join(root, 'card-form');
+const NAME_CHARACTERS = 16;
+
+type Vite = typeof import('vite');
+
+async function bundle(vite: Vite, entry: string): Promise<string> {
+  const built = await vite.build({
+    configFile: false,
+    logLevel: 'warn',
+    root: folder,
+    build: {
+      write: false,
+      target: 'es2022',
+      minify: true,
+      modulePreload: false,
+      lib: { entry: join(folder, entry), formats: ['iife'], name: 'cardvault' },
+    },
+  });
+  const [first] = [built].flat();
+  if (first === undefined || !('output' in first)) throw new Error('the bundle has no output');
+  return first.output[0].code;
+}
+
+/** Returns the script for merchants' pages. */
+export const buildScript = (vite: Vite): Promise<string> => bundle(vite, 'script/global.ts');
+
+async function buildDocument(vite: Vite): Promise<string> {
+  const script = await bundle(vite, 'form/form.ts');
+  const style = readFileSync(join(folder, 'form', 'style.css'), 'utf8').replace(/\s+/g, ' ');
+  const html = readFileSync(join(folder, 'form', 'document.template'), 'utf8');
+  // Functions, because a replacement text would be searched for patterns such as $&.
+  return html.replace('%STYLE%', () => style).replace('%SCRIPT%', () => script.replaceAll('</script', '<\\/script'));
+}
+
+export const nameOf = (script: string): string =>
+  `cardvault-${createHash('sha256').update(script).digest('base64url').slice(0, NAME_CHARACTERS)}.js`;
+
+function release(script: string): void {
+  const released = join(folder, 'released');
+  mkdirSync(released, { recursive: true });
+  const name = nameOf(script);
+  if (!existsSync(join(released, name))) writeFileSync(join(released, name), script);
+  writeFileSync(join(released, 'present.json'), `${JSON.stringify({ script: name })}\n`);
+}
+
+/** True when this file was started, and not imported by a test. */
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === import.meta.filename) {
+  process.env['NODE_ENV'] = 'production';
+  const vite = await import('vite').catch(() => undefined);
+  if (vite !== undefined) {
+    mkdirSync(join(folder, 'dist'), { recursive: true });
+    writeFileSync(join(folder, 'dist', 'form.html'), await buildDocument(vite));
+    if (process.argv.includes('--release')) release(await buildScript(vite));
+  }
+}

@@ -1,0 +1,204 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Agent, request } from 'node:https';
+import { setTimeout as delay } from 'node:timers/promises';
+import { ConnectionError, type Refusal, TimeoutError, toRefusedError } from './errors.ts';
+
+/** Settings of a client. */
+export interface ClientOptions {
+  /** Address of one environment, as `https://vault.example.com:8443`. */
+  readonly baseUrl: string;
+  /** The API key of that environment. */
+  readonly apiKey: string;
+  /** Certificates of authorities, PEM, when the vault has one of its own; absent: those that Node trusts. */
+  readonly ca?: string | readonly string[] | undefined;
+  /** How long a call may take with all of its attempts; default 60,000. */
+  readonly timeoutMs?: number | undefined;
+  /** How long one attempt may take; default 30,000. */
+  readonly attemptTimeoutMs?: number | undefined;
+  /** Attempts beyond the first; default 4. */
+  readonly maxRetries?: number | undefined;
+}
+
+/** Options of one call. */
+export interface CallOptions {
+  /**
+   * Identifies a write: the service executes it once, however often it is sent. Absent: one is made for the call, so that retries
+   * within it are safe; give your own, such as the id of the order, so that a repeat after a crash of your process is safe too.
+   */
+  readonly idempotencyKey?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** One request, without the parts that the transport adds. */
+export interface Outgoing {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly path: string;
+  readonly keyHeader: 'x-api-key' | 'ft-access-key';
+  readonly body?: string | Uint8Array | undefined;
+  readonly contentType?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+interface Response {
+  readonly status: number;
+  readonly headers: IncomingMessage['headers'];
+  readonly text: string;
+}
+
+const DEFAULTS = { timeoutMs: 60_000, attemptTimeoutMs: 30_000, maxRetries: 4 };
+const FIRST_BACK_OFF_MS = 250;
+const LONGEST_BACK_OFF_MS = 8000;
+/** A longer response is none of the interface. */
+const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
+
+/** Statuses after which the same request may succeed: in progress, too many, unavailable. */
+const RETRYABLE: ReadonlySet<number> = new Set([409, 429, 503]);
+
+/** Sends requests, and sends them again where that cannot have a second effect. */
+export class Transport {
+  readonly #options: ClientOptions;
+  readonly #base: URL;
+  readonly #agent: Agent;
+
+  /** Throws a `TypeError` for a bad option. */
+  constructor(options: ClientOptions) {
+    const base = URL.canParse(options.baseUrl) ? new URL(options.baseUrl) : undefined;
+    if (base?.protocol !== 'https:') throw new TypeError('baseUrl: expected https://HOST or https://HOST:PORT');
+    if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey: expected visible ASCII characters');
+    this.#options = options;
+    this.#base = base;
+    const ca = options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] };
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 64, minVersion: 'TLSv1.2', ...ca });
+  }
+
+  /** Closes idle connections. */
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  /**
+   * Returns the parsed body of a successful response. A write always has an `Idempotency-Key`, so that every retry of it gets the
+   * result of the first. Throws the errors of `errors.ts`.
+   */
+  async send<T>(outgoing: Outgoing, options: CallOptions = {}): Promise<T> {
+    const isWrite = outgoing.method !== 'GET';
+    const idempotencyKey = isWrite ? (options.idempotencyKey ?? randomUUID()) : undefined;
+    const deadline = performance.now() + (options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULTS.timeoutMs);
+    const retries = this.#options.maxRetries ?? DEFAULTS.maxRetries;
+    for (let attempt = 0; ; attempt++) {
+      const left = deadline - performance.now();
+      const outcome = await this.#attempt(outgoing, idempotencyKey, left, options.signal);
+      if (!(outcome instanceof ConnectionError) && outcome.status >= 200 && outcome.status < 300)
+        return parse(outcome.text) as T;
+      const error = outcome instanceof ConnectionError ? outcome : toRefusedError(toRefusal(outcome));
+      const waits = backOff(attempt, outcome instanceof ConnectionError ? undefined : toRefusal(outcome).retryAfter);
+      const isRetryable = outcome instanceof ConnectionError || RETRYABLE.has(outcome.status);
+      const isInTime = performance.now() + waits < deadline;
+      if (!isRetryable || attempt >= retries || !isInTime || options.signal?.aborted === true) throw error;
+      await delay(waits, undefined, { signal: options.signal }).catch(() => {
+        throw error;
+      });
+    }
+  }
+
+  /** Never rejects for what the network does. */
+  #attempt(
+    { method, path, keyHeader, body, contentType, headers }: Outgoing,
+    idempotencyKey: string | undefined,
+    leftMs: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Response | ConnectionError> {
+    const attemptMs = this.#options.attemptTimeoutMs ?? DEFAULTS.attemptTimeoutMs;
+    const timeout = AbortSignal.timeout(Math.max(1, Math.min(leftMs, attemptMs)));
+    const bytes = body === undefined ? undefined : Buffer.from(body as string);
+    return new Promise((resolve) => {
+      const outgoing = request(new URL(path, this.#base), {
+        method,
+        agent: this.#agent,
+        signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
+        headers: {
+          accept: 'application/json',
+          ...headers,
+          [keyHeader]: this.#options.apiKey,
+          ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+          ...(bytes !== undefined && {
+            'content-type': contentType ?? 'application/json',
+            'content-length': bytes.length,
+          }),
+        },
+      });
+      const fail = (error: Error): void => resolve(toConnectionError(error, timeout, idempotencyKey));
+      outgoing.on('error', fail);
+      outgoing.on('response', (response) => collect(response, resolve, fail));
+      outgoing.end(bytes);
+    });
+  }
+}
+
+function collect(response: IncomingMessage, resolve: (response: Response) => void, fail: (error: Error) => void): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  response.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > MAX_RESPONSE_BYTES) response.destroy(new Error('the response is too long'));
+    else chunks.push(chunk);
+  });
+  response.on('error', fail);
+  response.on('aborted', () => fail(new Error('the connection ended within the response')));
+  response.on('end', () => {
+    const { statusCode: status = 0, headers } = response;
+    resolve({ status, headers, text: Buffer.concat(chunks).toString('utf8') });
+  });
+}
+
+/** The code of the error alone: a message could contain an address. */
+function toConnectionError(error: Error, timeout: AbortSignal, key: string | undefined): ConnectionError {
+  if (timeout.aborted) return new TimeoutError('the service did not respond in time', key);
+  const { code } = error as NodeJS.ErrnoException;
+  return new ConnectionError(`the service cannot be reached${code === undefined ? '' : ` (${code})`}`, key);
+}
+
+/** `Retry-After` counts; without it the wait doubles. Both vary, so that clients do not come back at once. */
+function backOff(attempt: number, retryAfter: number | undefined): number {
+  const regular = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** attempt);
+  const least = retryAfter === undefined ? regular / 2 : retryAfter * 1000;
+  return least + randomInt(Math.ceil(regular / 2) + 1);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The three shapes of failures of the interface have different names for the same things. */
+function toRefusal({ status, headers, text }: Response): Refusal {
+  const body = (parse(text) ?? {}) as {
+    readonly desc?: unknown;
+    readonly description?: unknown;
+    readonly message?: unknown;
+    readonly data?: { readonly code?: unknown; readonly path?: unknown } | string;
+  };
+  const data = typeof body.data === 'object' && body.data !== null ? body.data : {};
+  const description = [body.desc, body.description, body.message].find((each) => typeof each === 'string');
+  const retryAfter = Number(headers['retry-after']);
+  const requestId = headers['x-request-id'];
+  return {
+    status,
+    description: String(description ?? 'the response is none of cardvault'),
+    code: typeof data.code === 'string' ? data.code : undefined,
+    field: fieldOf(data.path, description),
+    requestId: typeof requestId === 'string' ? requestId : undefined,
+    retryAfter: Number.isFinite(retryAfter) && retryAfter >= 0 ? retryAfter : undefined,
+  };
+}
+
+/** Texts of the vault and the proxy begin with the field: `chd[3].exp: expected MM/YY`. */
+function fieldOf(path: unknown, description: unknown): string | undefined {
+  if (typeof path === 'string' && path !== '') return path;
+  return /^([a-zA-Z_][\w.[\]-]*): /.exec(String(description ?? ''))?.[1];
+}

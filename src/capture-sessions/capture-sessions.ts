@@ -1,0 +1,342 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { Accounts } from '../accounts/accounts.ts';
+import type { AuditAction, AuditEvent } from '../audit/audit.ts';
+import type { Captures } from '../captures/captures.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
+import { brandOf } from '../kernel/card-brand.ts';
+import { checkEntry, type Entry, type FieldError, toDigits } from '../kernel/card-entry.ts';
+import { formatIso8601, HOUR, MINUTE, type Random } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { type Expiry, formatLongExpiry, parseExpiry } from '../kernel/expiry.ts';
+import { Failure, notPossible } from '../kernel/failure.ts';
+import { newId } from '../kernel/ids.ts';
+import { isJsonObject, parseJson } from '../kernel/json.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { type Pan, parsePan, truncatePan } from '../kernel/pan.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
+import type { Database } from '../storage/database.ts';
+import type { Vault } from '../vault/vault.ts';
+import type { Outbox } from '../webhooks/outbox.ts';
+import {
+  type Session,
+  type SessionGoal,
+  type SessionResult,
+  type SessionSettings,
+  type SessionStatus,
+  statusAt,
+} from './session.ts';
+import {
+  changeSession,
+  completeSession,
+  findSession,
+  findSessionById,
+  insertSession,
+  removeSessions,
+} from './session-store.ts';
+
+const ID_LETTERS = 24;
+const ID = /^cs_[0-9a-z]{24}$/;
+const SECRET_BYTES = 32;
+const SECRET = /^[A-Za-z0-9_-]{43}$/;
+const KEPT_AFTER_END_MS = 24 * HOUR;
+
+/** A submission of the card form. `attempt`: a UUID that the form makes for each press of the button. */
+export interface Submission extends Entry {
+  readonly attempt: string;
+}
+
+/** The response to a submission. */
+export type SubmissionOutcome =
+  | { readonly kind: 'completed'; readonly result: SessionResult }
+  | { readonly kind: 'refused'; readonly status: SessionStatus; readonly errors: readonly FieldError[] }
+  | { readonly kind: 'ended'; readonly status: SessionStatus };
+
+/** A session with its status at the present. */
+export interface SessionView {
+  readonly session: Session;
+  readonly status: SessionStatus;
+  readonly endedAt: number | undefined;
+}
+
+/**
+ * Creates sessions for merchants, and takes the card of a buyer into one. The capture or token, its audit record, its event and
+ * the end of the session are one commit (browser.md 2).
+ */
+export class CaptureSessions {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #time: TrustedTime;
+  readonly #random: Random;
+  readonly #accounts: Accounts;
+  readonly #captures: Captures;
+  readonly #vault: Vault;
+  readonly #outbox: Outbox | undefined;
+
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    time: TrustedTime;
+    random: Random;
+    accounts: Accounts;
+    captures: Captures;
+    vault: Vault;
+    outbox?: Outbox | undefined;
+  }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#time = options.time;
+    this.#random = options.random;
+    this.#accounts = options.accounts;
+    this.#captures = options.captures;
+    this.#vault = options.vault;
+    this.#outbox = options.outbox;
+  }
+
+  /** Returns the session and its secret, which is shown once. */
+  async create(
+    transaction: Transaction,
+    tenant: Tenant,
+    settings: SessionSettings,
+    expiresInMinutes: number,
+  ): Promise<{ readonly session: Session; readonly secret: string }> {
+    const { now: createdAt, latest } = this.#time.timesNow();
+    const bytes = this.#random.bytes(SECRET_BYTES);
+    const secret = Buffer.from(bytes).toString('base64url');
+    const session: Session = {
+      ...{ tenant, settings, createdAt, attempts: 0, status: 'open' as const },
+      id: newId('cs', ID_LETTERS, this.#random),
+      expiresAt: latest + expiresInMinutes * MINUTE,
+      endedAt: undefined,
+      attempt: undefined,
+      result: undefined,
+    };
+    transaction.write(await insertSession(this.#keyring, session, await this.#digest(tenant, secret)));
+    transaction.record(sessionEvent('capture-session.created', session, { result: settings.goal.result }));
+    return { session, secret };
+  }
+
+  /** Throws `unknown_session`. */
+  async get(tenant: Tenant, id: string): Promise<SessionView> {
+    const stored = ID.test(id) ? await findSession(this.#database, this.#keyring, tenant, id) : undefined;
+    if (stored === undefined || this.#isRemovable(stored.session)) throw unknownSession();
+    return this.#view(stored.session);
+  }
+
+  /** Throws `unknown_session`, and `not_possible` when it has ended. */
+  async cancel(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
+    const { session, status } = await this.get(tenant, id);
+    if (status !== 'open') throw notPossible('sessionEnded', { status });
+    this.#end(transaction, session, 'cancelled');
+  }
+
+  /** Finds a session for the card form; undefined when there is none, or none any more. */
+  async findForForm(id: string): Promise<SessionView | undefined> {
+    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
+    return stored === undefined || this.#isRemovable(stored.session) ? undefined : this.#view(stored.session);
+  }
+
+  /** Returns the session when the secret is its own. Throws `unknown_session`, and `session_secret` for any other. */
+  async authorize(id: string, secret: string | undefined): Promise<SessionView> {
+    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
+    if (stored === undefined || this.#isRemovable(stored.session)) throw unknownSession();
+    const { session } = stored;
+    const given = await this.#digest(session.tenant, secret !== undefined && SECRET.test(secret) ? secret : '');
+    if (!timingSafeEqual(given, stored.secret)) throw new Failure('session_secret');
+    return this.#view(session);
+  }
+
+  /** The hosted page's way back; repeats are harmless. */
+  async cancelByBuyer(transaction: Transaction, id: string, secret: string | undefined): Promise<SessionStatus> {
+    const { session, status } = await this.authorize(id, secret);
+    if (status !== 'open') return status;
+    this.#end(transaction, session, 'cancelled');
+    return 'cancelled';
+  }
+
+  /**
+   * Takes a card. Of submissions that come at once on any nodes one wins: each change is a compare-and-set, and a conflict runs this
+   * again. Throws what `authorize` throws.
+   */
+  async submit(
+    transaction: Transaction,
+    id: string,
+    secret: string | undefined,
+    submission: Submission,
+  ): Promise<SubmissionOutcome> {
+    const { session, status } = await this.authorize(id, secret);
+    if (session.status === 'completed' && session.attempt === submission.attempt && session.result !== undefined)
+      return { kind: 'completed', result: session.result };
+    if (status !== 'open') return { kind: 'ended', status };
+    const { fields, acceptedBrands } = session.settings;
+    const entry = withoutHidden(submission, fields);
+    const errors = checkEntry(entry, { fields, acceptedBrands }, toPresent(this.#time.steadyNow()));
+    if (errors.length > 0) return this.#refuse(transaction, session, errors);
+    const made = await this.#make(transaction, session, entry);
+    if (made === undefined) return this.#refuse(transaction, session, [{ field: 'number', code: 'unavailable' }]);
+    const { attempt } = submission;
+    const now = this.#time.latestNow();
+    transaction.write(await completeSession(this.#keyring, session, { attempt, result: made }, now));
+    transaction.record(sessionEvent('capture-session.completed', session));
+    const ended: SessionView = {
+      session: { ...session, status: 'completed', attempt, result: made, endedAt: now },
+      status: 'completed',
+      endedAt: now,
+    };
+    await this.#emit(transaction, 'capture_session.completed', ended);
+    return { kind: 'completed', result: made };
+  }
+
+  /** Removes sessions that ended a day ago; returns how many. */
+  sweep(now: number): Promise<number> {
+    return removeSessions(this.#database, { now, endedBefore: now - KEPT_AFTER_END_MS, limit: LIMITS.rowsPerSweep });
+  }
+
+  /** Counts a refused submission; nothing else of it is stored. */
+  async #refuse(transaction: Transaction, session: Session, errors: readonly FieldError[]): Promise<SubmissionOutcome> {
+    const attempts = session.attempts + 1;
+    const status = attempts >= LIMITS.sessionAttempts ? 'failed' : 'open';
+    const now = this.#time.latestNow();
+    transaction.write(changeSession(session, { status, attempts }, now));
+    if (status === 'failed') {
+      transaction.record(sessionEvent('capture-session.failed', session));
+      const ended: SessionView = { session: { ...session, status, attempts, endedAt: now }, status, endedAt: now };
+      await this.#emit(transaction, 'capture_session.failed', ended);
+    }
+    return { kind: 'refused', status, errors };
+  }
+
+  #end(transaction: Transaction, session: Session, status: 'cancelled'): void {
+    transaction.write(changeSession(session, { status, attempts: session.attempts }, this.#time.latestNow()));
+    transaction.record(sessionEvent('capture-session.cancelled', session));
+  }
+
+  /** Creates the capture or the token. Undefined when no token of the scheme is free. */
+  async #make(transaction: Transaction, session: Session, entry: Entry): Promise<SessionResult | undefined> {
+    const pan = parsePan(entry.number) as Pan;
+    const expiry = parseExpiry(entry.exp) as Expiry;
+    const card = {
+      brand: brandOf(toDigits(entry.number)).brand,
+      card: truncatePan(pan),
+      exp: formatLongExpiry(expiry),
+    };
+    const name = entry.name === '' ? undefined : entry.name;
+    const { goal, creator } = session.settings;
+    const result =
+      goal.result === 'capture'
+        ? await this.#capture(transaction, session, goal, { pan, expiry, name, cvv: entry.cvv })
+        : await this.#tokenize(transaction, session, { ...goal, creator }, { pan, expiry, name });
+    return result && { result, card };
+  }
+
+  async #capture(
+    transaction: Transaction,
+    { tenant }: Session,
+    goal: Extract<SessionGoal, { result: 'capture' }>,
+    { pan, expiry, name, cvv }: { pan: Pan; expiry: Expiry; name: string | undefined; cvv: string },
+  ): Promise<SessionResult['result']> {
+    const { amount, currency, ttlMinutes } = goal;
+    const info = parseJson(goal.additionalInfo);
+    const id = await this.#captures.create(transaction, tenant, {
+      ...{ pan, expiry, name, amount, currency, ttlMinutes },
+      sad: { cvv: cvv === '' ? undefined : cvv, track2: undefined },
+      additionalInfo: isJsonObject(info) ? info : {},
+    });
+    return { capture: { id } };
+  }
+
+  async #tokenize(
+    transaction: Transaction,
+    { tenant }: Session,
+    {
+      format,
+      persistent,
+      tags,
+      creator,
+    }: Extract<SessionGoal, { result: 'token' }> & {
+      readonly creator: SessionSettings['creator'];
+    },
+    card: { pan: Pan; expiry: Expiry; name: string | undefined },
+  ): Promise<SessionResult['result'] | undefined> {
+    try {
+      const request = { cards: [card], tags, format, persistent, creator };
+      const [made] = await this.#vault.tokenize(transaction, tenant, request);
+      return made?.token && { token: { token: made.token.token, scheme: format.scheme } };
+    } catch (error) {
+      if (error instanceof Failure && (error.code === 'token_space_full' || error.code === 'nothing_tokenized'))
+        return undefined;
+      throw error;
+    }
+  }
+
+  #emit(
+    transaction: Transaction,
+    type: 'capture_session.completed' | 'capture_session.failed',
+    view: SessionView,
+  ): Promise<void> {
+    return (
+      this.#outbox?.emit(transaction, view.session.tenant, { type, data: formatSession(view) }) ?? Promise.resolve()
+    );
+  }
+
+  /** While the account is suspended, its open sessions act as expired. */
+  async #view(session: Session): Promise<SessionView> {
+    const status = statusAt(session, this.#time.latestNow());
+    if (status === 'expired') return { session, status, endedAt: session.endedAt ?? session.expiresAt };
+    if (status !== 'open') return { session, status, endedAt: session.endedAt };
+    const account = await this.#accounts.get(session.tenant.account);
+    return account.status === 'suspended'
+      ? { session, status: 'expired', endedAt: undefined }
+      : { session, status, endedAt: undefined };
+  }
+
+  #isRemovable({ endedAt, expiresAt }: Session): boolean {
+    return (endedAt ?? expiresAt) <= this.#time.steadyNow() - KEPT_AFTER_END_MS;
+  }
+
+  /** A keyed digest: the database alone tells no secret. */
+  async #digest({ account, environment }: Tenant, secret: string): Promise<Buffer> {
+    const key = await this.#keyring.digestKey({ account, environment, purpose: 'capture-session-secrets' });
+    return createHmac('sha256', key).update(secret).digest();
+  }
+}
+
+const unknownSession = (): Failure => new Failure('unknown_session', { field: 'id' });
+
+const withoutHidden = (entry: Entry, { name, cvv }: SessionSettings['fields']): Entry => ({
+  ...entry,
+  name: name === 'hidden' ? '' : entry.name,
+  cvv: cvv === 'hidden' ? '' : entry.cvv,
+});
+
+/** The month at a time, UTC. */
+function toPresent(now: number): { year: number; month: number } {
+  const [year = '', month = ''] = formatIso8601(now).split('-');
+  return { year: Number(year), month: Number(month) };
+}
+
+/** Returns a session as its GET responds, and its events tell. */
+export function formatSession({ session, status, endedAt }: SessionView) {
+  const { id, tenant, attempts, createdAt, expiresAt, result } = session;
+  return {
+    id,
+    status,
+    environment: tenant.environment,
+    ...(status === 'completed' && result !== undefined && { result: result.result, card: result.card }),
+    attempts,
+    created_at: formatIso8601(createdAt),
+    expires_at: formatIso8601(expiresAt),
+    ...(endedAt !== undefined && { ended_at: formatIso8601(endedAt) }),
+  };
+}
+
+function sessionEvent(
+  action: Extract<AuditAction, `capture-session.${string}`>,
+  { id, tenant }: Session,
+  detail?: Readonly<Record<string, string>>,
+): AuditEvent {
+  return {
+    ...{ action, outcome: 'success', ...tenant, targets: [`capture-session:${id}`] },
+    ...(detail !== undefined && { detail }),
+  };
+}

@@ -1,0 +1,169 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import {
+  blob,
+  blobOrNull,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Value,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
+import type { Session, SessionResult, SessionSettings, SessionStatus } from './session.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'capture_sessions',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'integer',
+      environment: 'integer',
+      id: 'text',
+      status: 'text',
+      record: 'blob',
+      secret: 'blob',
+      attempts: 'integer',
+      created_at: 'integer',
+      expires_at: 'integer',
+      ended_at: 'integer',
+      attempt: 'text',
+      result: 'blob',
+    },
+  },
+];
+
+const OF_TENANT = 'account = ?account and environment = ?environment';
+const COLUMNS =
+  'account, environment, id, status, record, secret, attempts, created_at, expires_at, ended_at, attempt, result';
+const INSERT = `insert into capture_sessions (account, environment, id, status, record, secret, attempts, created_at, expires_at)
+  values (?account, ?environment, ?, 'open', ?, ?, 0, ?, ?)`;
+const FIND = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and id = ?`;
+const FIND_BY_ID = `select ${COLUMNS} from capture_sessions where id = ?`;
+/** The condition of every end: open, in time, and with as many refused submissions as were read. */
+const OPEN = `${OF_TENANT} and id = ? and status = 'open' and attempts = ? and expires_at > ?`;
+const COMPLETE = `update capture_sessions set status = 'completed', ended_at = ?, attempt = ?, result = ? where ${OPEN}`;
+const END = `update capture_sessions set status = ?, attempts = ?, ended_at = ? where ${OPEN}`;
+const LIST_REMOVABLE = `select account, environment, id from capture_sessions
+  where expires_at <= ? and coalesce(ended_at, expires_at) <= ? limit ?`;
+const DELETE = `delete from capture_sessions where ${OF_TENANT} and id = ?`;
+
+const contextOf = (
+  { environment, account }: Tenant,
+  id: string,
+  field: 'record' | 'result',
+  ...more: readonly string[]
+): EncryptionContext => encryptionContext(environment, account, 'capture-sessions', id, field, ...more);
+
+/** A session with the digest of its secret. */
+export interface StoredSession {
+  readonly session: Session;
+  readonly secret: Uint8Array;
+}
+
+export async function insertSession(
+  keyring: Keyring,
+  { id, tenant, settings, createdAt, expiresAt }: Session,
+  secret: Uint8Array,
+): Promise<Write> {
+  const seal = await keyring.sealer(tenant, 'capture-sessions', 1);
+  const context = contextOf(tenant, id, 'record', String(createdAt), String(expiresAt));
+  const record = seal(context, JSON.stringify(settings));
+  return write(INSERT, [tenant.account, tenant.environment, id, record, secret, createdAt, expiresAt], 1);
+}
+
+export async function findSession(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+): Promise<StoredSession | undefined> {
+  const [row] = await database.read(FIND, tenant.account, tenant.environment, id);
+  return row === undefined ? undefined : unsealSession(keyring, row);
+}
+
+/** Finds a session of any tenant, because the card form knows nothing but its id. */
+export async function findSessionById(
+  database: Database,
+  keyring: Keyring,
+  id: string,
+): Promise<StoredSession | undefined> {
+  const [row] = await database.read(FIND_BY_ID, id);
+  return row === undefined ? undefined : unsealSession(keyring, row);
+}
+
+async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession> {
+  const tenant: Tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
+  const [id, createdAt, expiresAt] = [text(row, 'id'), integer(row, 'created_at'), integer(row, 'expires_at')];
+  const context = contextOf(tenant, id, 'record', String(createdAt), String(expiresAt));
+  const settings = await unsealJson<SessionSettings>(keyring, tenant, context, blob(row, 'record'));
+  const attempt = textOrNull(row, 'attempt');
+  const sealedResult = blobOrNull(row, 'result');
+  const result =
+    sealedResult === undefined
+      ? undefined
+      : await unsealJson<SessionResult>(keyring, tenant, contextOf(tenant, id, 'result', attempt ?? ''), sealedResult);
+  const session: Session = {
+    ...{ id, tenant, settings, createdAt, expiresAt, attempt, result },
+    status: text(row, 'status') as SessionStatus,
+    attempts: integer(row, 'attempts'),
+    endedAt: integerOrNull(row, 'ended_at'),
+  };
+  return { session, secret: blob(row, 'secret') };
+}
+
+async function unsealJson<T>(
+  keyring: Keyring,
+  tenant: Tenant,
+  context: EncryptionContext,
+  sealed: Uint8Array,
+): Promise<T> {
+  const plaintext = await keyring.unseal(tenant, 'capture-sessions', context, sealed);
+  const value = JSON.parse(plaintext.toString('utf8')) as T;
+  plaintext.fill(0);
+  return value;
+}
+
+const condition = ({ tenant, id, attempts }: Session, now: number): Value[] => [
+  tenant.account,
+  tenant.environment,
+  id,
+  attempts,
+  now,
+];
+
+/** Conflicts unless the session is still as it was read. */
+export async function completeSession(
+  keyring: Keyring,
+  session: Session,
+  { attempt, result }: { readonly attempt: string; readonly result: SessionResult },
+  now: number,
+): Promise<Write> {
+  const seal = await keyring.sealer(session.tenant, 'capture-sessions', 1);
+  const sealed = seal(contextOf(session.tenant, session.id, 'result', attempt), JSON.stringify(result));
+  return write(COMPLETE, [now, attempt, sealed, ...condition(session, now)], 1);
+}
+
+/** Counts a refused submission, or ends the session. Conflicts unless it is still as it was read. */
+export const changeSession = (
+  session: Session,
+  { status, attempts }: Pick<Session, 'status' | 'attempts'>,
+  now: number,
+): Write => write(END, [status, attempts, status === 'open' ? null : now, ...condition(session, now)], 1);
+
+/** Sessions whose time is over, and that ended before `endedBefore`. */
+export async function removeSessions(
+  database: Database,
+  { now, endedBefore, limit }: { now: number; endedBefore: number; limit: number },
+): Promise<number> {
+  const rows = await database.read(LIST_REMOVABLE, now, endedBefore, limit);
+  if (rows.length === 0) return 0;
+  const keys = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id')]);
+  await database.commit({ writes: [{ sql: DELETE, rows: keys }] });
+  return rows.length;
+}

@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+
+/** The script of the card form for the merchant's page, and the document of the form, in memory. */
+
+/** A file with its compressed forms. */
+export interface CardFormFile {
+  readonly body: Buffer;
+  readonly brotli: Buffer;
+  readonly gzip: Buffer;
+}
+
+export interface CardFormFiles {
+  /** The scripts of all releases by name, `cardvault-HASH.js`. */
+  readonly scripts: ReadonlyMap<string, CardFormFile>;
+  /** The name of the present one. */
+  readonly present: string;
+  /** `sha384-…` of the present one (Subresource Integrity). */
+  readonly integrity: string;
+  /** The document of the form, with the placeholder `%ORIGINS%`. */
+  readonly document: string;
+  /** `'sha256-…'` of its inline script and style, for the content security policy. */
+  readonly scriptHash: string;
+  readonly styleHash: string;
+}
+
+const SCRIPT_NAME = /^cardvault-[A-Za-z0-9_-]{16}\.js$/;
+/** Names the present script among the released ones. */
+const PRESENT = 'present.json';
+
+/** Reads the files; undefined when the form was not built. */
+export function loadCardFormFiles(folder: string): CardFormFiles | undefined {
+  const document = join(folder, 'dist', 'form.html');
+  const released = join(folder, 'released');
+  if (!existsSync(document) || !existsSync(join(released, PRESENT))) return undefined;
+  const scripts = new Map(
+    readdirSync(released)
+      .filter((name) => SCRIPT_NAME.test(name))
+      .map((name) => [name, compress(readFileSync(join(released, name)))] as const),
+  );
+  const { script: present } = JSON.parse(readFileSync(join(released, PRESENT), 'utf8')) as { script: string };
+  const file = scripts.get(present);
+  if (file === undefined) return undefined;
+  const html = readFileSync(document, 'utf8');
+  return {
+    scripts,
+    present,
+    integrity: `sha384-${createHash('sha384').update(file.body).digest('base64')}`,
+    document: html,
+    scriptHash: hashOfElement(html, 'script'),
+    styleHash: hashOfElement(html, 'style'),
+  };
+}
+
+function hashOfElement(html: string, name: string): string {
+  const [, text = ''] = new RegExp(`<${name}>([\\s\\S]*?)</${name}>`).exec(html) ?? [];
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+const compress = (body: Buffer): CardFormFile => ({
+  body,
+  brotli: brotliCompressSync(body),
+  gzip: gzipSync(body, { level: 9 }),
+});
+
+/** Returns the best form that the client accepts. */
+export function chooseForm(file: CardFormFile, accepted: string | undefined): { body: Buffer; encoding?: string } {
+  if (/\bbr\b/.test(accepted ?? '')) return { body: file.brotli, encoding: 'br' };
+  return /\bgzip\b/.test(accepted ?? '') ? { body: file.gzip, encoding: 'gzip' } : { body: file.body };
+}

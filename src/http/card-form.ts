@@ -1,0 +1,293 @@
+import { brotliCompressSync, constants } from 'node:zlib';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../accounts/accounts.ts';
+import type {
+  CaptureSessions,
+  SessionView,
+  Submission,
+  SubmissionOutcome,
+} from '../capture-sessions/capture-sessions.ts';
+import type { Transaction, Transactions } from '../idempotency/transaction.ts';
+import { SECOND } from '../kernel/clock.ts';
+import { Failure, invalidField } from '../kernel/failure.ts';
+import { isUuid } from '../kernel/ids.ts';
+import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { subscriberNetwork } from '../kernel/network.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
+import { type CardFormFiles, chooseForm } from './card-form-files.ts';
+import type { TokenBuckets } from './rate-limit.ts';
+import { clientAddress, JSON_TYPE } from './send.ts';
+import type { PublicRoute } from './server.ts';
+
+/** The routes of the listener of the card form (browser.md 3). It faces the internet, so it serves nothing else. */
+
+interface CardFormParts {
+  readonly sessions: CaptureSessions;
+  readonly accounts: Accounts;
+  readonly transactions: Transactions;
+  readonly time: TrustedTime;
+  readonly files: CardFormFiles;
+  /** The origin of the listener, as browsers write it. */
+  origin(): string;
+  /** Submissions, wrong secrets and unknown ids of an address; undefined: no limit. */
+  readonly buckets: TokenBuckets | undefined;
+}
+
+const SCRIPT_TYPE = 'text/javascript; charset=utf-8';
+const HTML_TYPE = 'text/html; charset=utf-8';
+const FOREVER = 'public, max-age=31536000, immutable';
+const PRESENT_SECONDS = 300;
+
+/** Browser features that the form does not need; `autofill` is the only one that it does. */
+const OFF = [
+  ...['accelerometer', 'autoplay', 'camera', 'clipboard-read', 'clipboard-write', 'display-capture', 'encrypted-media'],
+  ...['fullscreen', 'geolocation', 'gyroscope', 'hid', 'identity-credentials-get', 'idle-detection', 'local-fonts'],
+  ...['magnetometer', 'microphone', 'midi', 'otp-credentials', 'payment', 'picture-in-picture', 'screen-wake-lock'],
+  ...[
+    'publickey-credentials-create',
+    'publickey-credentials-get',
+    'serial',
+    'storage-access',
+    'usb',
+    'window-management',
+  ],
+  'xr-spatial-tracking',
+];
+const PERMISSIONS_POLICY = [...OFF.map((name) => `${name}=()`), 'autofill=(self)'].join(', ');
+
+const SCRIPT_HEADERS = {
+  'content-type': SCRIPT_TYPE,
+  'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
+  vary: 'accept-encoding',
+};
+
+const JSON_HEADERS = { 'content-type': JSON_TYPE, 'cross-origin-resource-policy': 'same-origin' };
+
+const FORM_HEADERS = {
+  'content-type': HTML_TYPE,
+  'cross-origin-resource-policy': 'cross-origin',
+  'cross-origin-embedder-policy': 'require-corp',
+  'cross-origin-opener-policy': 'same-origin',
+  'origin-agent-cluster': '?1',
+  'permissions-policy': PERMISSIONS_POLICY,
+  vary: 'accept-encoding',
+};
+
+/** Headers of every response of the listener. */
+export function cardFormHeaders(origin: () => string): () => Readonly<Record<string, string>> {
+  return () => ({
+    'referrer-policy': 'no-referrer',
+    // Subdomains of the merchant are none of this listener's business.
+    ...(new URL(origin()).hostname !== 'localhost' && { 'strict-transport-security': 'max-age=31536000' }),
+  });
+}
+
+export function cardFormRoutes(parts: CardFormParts): PublicRoute[] {
+  const { files } = parts;
+  const scripts = [...files.scripts].map(([name]) =>
+    get(`/v1/${name}`, async (request, reply) => sendScript(files, name, FOREVER, request, reply)),
+  );
+  return [
+    get('/v1/cardvault.js', async (request, reply) =>
+      sendScript(files, files.present, `public, max-age=${PRESENT_SECONDS}`, request, reply),
+    ),
+    get('/v1/integrity.json', async (_request, reply) =>
+      sendJson(reply.header('access-control-allow-origin', '*'), {
+        url: `/v1/${files.present}`,
+        integrity: files.integrity,
+      }),
+    ),
+    ...scripts,
+    get('/v1/card/:id', (request, reply) => sendForm(parts, request, reply)),
+    get('/v1/card/:id/session', (request, reply) => sendSession(parts, request, reply)),
+    post('/v1/card/:id', (request, reply) => submit(parts, request, reply)),
+    post('/v1/card/:id/cancel', (request, reply) => cancel(parts, request, reply)),
+  ];
+}
+
+type Handle = PublicRoute['handle'];
+
+const get = (path: string, handle: Handle): PublicRoute => ({ method: 'GET', path, family: 'vault', handle });
+
+/** A body over the limit of a submission is refused by the handler, after what has to be refused before it. */
+const post = (path: string, handle: Handle): PublicRoute => ({
+  ...{ method: 'POST', path, family: 'vault', handle },
+  bodyLimit: LIMITS.notificationBytes,
+});
+
+function sendScript(
+  { scripts }: CardFormFiles,
+  name: string,
+  caching: string,
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  const file = scripts.get(name);
+  if (file === undefined) throw new Failure('unknown_path');
+  const { body, encoding } = chooseForm(file, headers['accept-encoding']);
+  if (encoding !== undefined) reply.header('content-encoding', encoding);
+  return reply.headers(SCRIPT_HEADERS).header('cache-control', caching).send(body);
+}
+
+const sendJson = (reply: FastifyReply, value: unknown, status = 200): FastifyReply =>
+  reply.code(status).headers(JSON_HEADERS).send(JSON.stringify(value));
+
+const idOf = ({ params }: FastifyRequest): string => (params as { readonly id: string }).id;
+
+/** The document holds nothing of the session but its origins, and opening it changes nothing. */
+async function sendForm(
+  { sessions, files }: CardFormParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const found = await sessions.findForForm(idOf(request));
+  const origins = found?.session.settings.allowedOrigins ?? [];
+  const html = files.document.replace('%ORIGINS%', origins.join(' '));
+  reply.headers(FORM_HEADERS).header('content-security-policy', policyOf(files, origins));
+  if (found === undefined) reply.code(404);
+  const bytes = Buffer.from(found === undefined ? html.replace('data-known="true"', 'data-known="false"') : html);
+  if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(bytes);
+  // A small document, which differs by session; a low quality costs a millisecond.
+  const compressed = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+  return reply.header('content-encoding', 'br').send(compressed);
+}
+
+const policyOf = ({ scriptHash, styleHash }: CardFormFiles, origins: readonly string[]): string =>
+  [
+    "default-src 'none'",
+    `script-src ${scriptHash}`,
+    `style-src ${styleHash}`,
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    `frame-ancestors ${origins.length === 0 ? "'none'" : origins.join(' ')}`,
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+
+/**
+ * The calls with a secret come from the form itself. A POST without the listener's own `Origin`, and any call from elsewhere, is
+ * refused; programs other than browsers send neither header, and read with the secret only.
+ */
+function assertOwnOrigin({ headers, method }: FastifyRequest, origin: string): void {
+  const { origin: given } = headers;
+  const site = headers['sec-fetch-site'];
+  const isForeign = given === undefined ? method === 'POST' : given !== origin;
+  if (isForeign || (site !== undefined && site !== 'same-origin')) throw new Failure('access_denied');
+}
+
+const secretOf = ({ headers }: FastifyRequest): string | undefined =>
+  /^Bearer ([A-Za-z0-9_-]{1,128})$/.exec(headers.authorization ?? '')?.[1];
+
+function take({ buckets }: CardFormParts, request: FastifyRequest): void {
+  if (buckets?.take(subscriberNetwork(clientAddress(request))).allowed === false) throw new Failure('rate_limited');
+}
+
+/** Counts wrong secrets and unknown ids, and responds 404 to the latter. */
+function refuse(parts: CardFormParts, request: FastifyRequest, error: unknown, isCounted: boolean): never {
+  if (!(error instanceof Failure) || (error.code !== 'unknown_session' && error.code !== 'session_secret')) throw error;
+  if (!isCounted) take(parts, request);
+  throw error.code === 'unknown_session' ? new Failure('unknown_path') : error;
+}
+
+async function sendSession(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  assertOwnOrigin(request, parts.origin());
+  const view = await parts.sessions
+    .authorize(idOf(request), secretOf(request))
+    .catch((error: unknown) => refuse(parts, request, error, false));
+  return sendJson(reply, await formatForForm(parts, view));
+}
+
+async function formatForForm({ accounts, time }: CardFormParts, { session, status }: SessionView) {
+  const { settings, tenant, expiresAt } = session;
+  const returnUrl = settings.returnUrl;
+  if (status !== 'open') return { status, ...(returnUrl !== undefined && { return_url: returnUrl }) };
+  const account = await accounts.get(tenant.account);
+  return {
+    status,
+    environment: tenant.environment,
+    seconds_left: Math.max(0, Math.floor((expiresAt - time.latestNow()) / SECOND)),
+    fields: settings.fields,
+    accepted_brands: settings.acceptedBrands,
+    locale: settings.locale,
+    appearance: settings.appearance,
+    account_name: account.name,
+    description: settings.description,
+    return_url: returnUrl,
+  };
+}
+
+/** Runs a use case of the buyer, whose address is in its audit records. */
+const asBuyer = <T>(
+  { transactions }: CardFormParts,
+  request: FastifyRequest,
+  fill: (transaction: Transaction) => Promise<T>,
+): Promise<T> => {
+  const origin = { actor: { type: 'buyer' as const }, address: clientAddress(request), requestId: request.id };
+  return transactions.run({ origin }, fill);
+};
+
+async function submit(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  assertOwnOrigin(request, parts.origin());
+  take(parts, request);
+  const [id, secret] = [idOf(request), secretOf(request)];
+  await parts.sessions.authorize(id, secret).catch((error: unknown) => refuse(parts, request, error, true));
+  const body = request.body as Buffer | undefined;
+  try {
+    const submission = parseSubmission(request, body);
+    const outcome = await asBuyer(parts, request, (transaction) =>
+      parts.sessions.submit(transaction, id, secret, submission),
+    ).catch((error: unknown) => refuse(parts, request, error, true));
+    return sendOutcome(reply, outcome);
+  } finally {
+    // It holds a card number.
+    body?.fill(0);
+  }
+}
+
+function sendOutcome(reply: FastifyReply, outcome: SubmissionOutcome): FastifyReply {
+  if (outcome.kind === 'completed') return sendJson(reply, { status: 'completed', ...outcome.result });
+  if (outcome.kind === 'ended') return sendJson(reply, { status: outcome.status }, 410);
+  return sendJson(reply, { status: outcome.status, errors: outcome.errors }, 400);
+}
+
+const MEMBERS = ['number', 'exp', 'name', 'cvv', 'attempt'] as const;
+
+/** Members that are absent are empty; texts are judged by the session, everything else is 400 and not counted. */
+function parseSubmission({ headers }: FastifyRequest, body: Buffer | undefined): Submission {
+  if (!/^application\/json(?:\s*;|$)/i.test(headers['content-type'] ?? '') || headers['content-encoding'] !== undefined)
+    throw new Failure('unsupported_media_type');
+  if (body !== undefined && body.length > LIMITS.submissionBytes) throw new Failure('body_too_large');
+  const value = parseObject(body);
+  const texts = Object.fromEntries(
+    MEMBERS.map((name) => {
+      const member = Object.hasOwn(value, name) ? (value[name] ?? '') : '';
+      if (typeof member !== 'string') throw invalidField(name, 'expectedString');
+      return [name, member];
+    }),
+  ) as unknown as Submission;
+  if (!isUuid(texts.attempt)) throw invalidField('attempt', 'expectedUuid');
+  return texts;
+}
+
+function parseObject(body: Buffer | undefined): { [key: string]: Json } {
+  let value: Json;
+  try {
+    value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body ?? Buffer.alloc(0)));
+  } catch {
+    throw new Failure('malformed_json');
+  }
+  if (!isJsonObject(value)) throw new Failure('malformed_json');
+  return value;
+}
+
+/** The way back of the hosted page. */
+async function cancel(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  assertOwnOrigin(request, parts.origin());
+  const status = await asBuyer(parts, request, (transaction) =>
+    parts.sessions.cancelByBuyer(transaction, idOf(request), secretOf(request)),
+  ).catch((error: unknown) => refuse(parts, request, error, false));
+  return sendJson(reply, { status }, status === 'cancelled' ? 200 : 410);
+}

@@ -1,0 +1,242 @@
+import { SERVICE_ORIGIN } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Transactions } from '../idempotency/transaction.ts';
+import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import type { Database } from '../storage/database.ts';
+import type { Outbox } from './outbox.ts';
+import { nextAttemptAt, parseRetryAfter } from './schedule.ts';
+import type { SendResult, WebhookSender } from './send.ts';
+import type { DisabledReason, Endpoint } from './webhook.ts';
+import {
+  type AttemptResult,
+  claimDelivery,
+  concludeDelivery,
+  type DueDelivery,
+  deleteEndpoint,
+  failWaiting,
+  findEvent,
+  findLastSuccess,
+  listDue,
+  nextWaitingEndpoint,
+  noteAttempt,
+  updateEndpoint,
+  type WaitingEndpoint,
+} from './webhook-store.ts';
+import { toMessage, webhookAuditEvent } from './webhooks.ts';
+
+/** Longer than an attempt with its commits; another node continues the delivery of a node that ended this long after it began. */
+const CLAIM_MS = LIMITS.webhookAttemptMs + 8 * SECOND;
+
+/** Statuses with which a receiver may postpone the next attempt. */
+const POSTPONING: ReadonlySet<number> = new Set([429, 503]);
+const GONE = 410;
+
+/** Requests in progress to one endpoint. */
+interface EndpointLoad {
+  underWay: number;
+  hasFailed: boolean;
+}
+
+/**
+ * Sends what the outbox holds. Every node looks for due deliveries; a claim by compare-and-set gives each to one of them. The
+ * endpoints take turns, and each has a bounded number of requests in progress, so that a slow or dead one delays only itself.
+ */
+export class Dispatcher {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #transactions: Transactions;
+  readonly #outbox: Outbox;
+  readonly #sender: WebhookSender;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #delays: readonly number[];
+  readonly #userAgent: string;
+  readonly #onAttempt: (result: 'delivered' | 'failed' | 'retried') => void;
+  readonly #onError: (error: unknown) => void;
+  readonly #loads = new Map<string, EndpointLoad>();
+  readonly #running = new Set<Promise<void>>();
+  /** The endpoint at which the last round ended because the node had enough requests in progress. */
+  #last: string | undefined;
+  #isStopped = false;
+  #round: Promise<void> | undefined;
+  #isWanted = false;
+
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    transactions: Transactions;
+    outbox: Outbox;
+    sender: WebhookSender;
+    clock: Clock;
+    random: Random;
+    /** Milliseconds after each failed attempt. */
+    delays: readonly number[];
+    userAgent: string;
+    onAttempt?: (result: 'delivered' | 'failed' | 'retried') => void;
+    onError: (error: unknown) => void;
+  }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#transactions = options.transactions;
+    this.#outbox = options.outbox;
+    this.#sender = options.sender;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#delays = options.delays;
+    this.#userAgent = options.userAgent;
+    this.#onAttempt = options.onAttempt ?? (() => undefined);
+    this.#onError = options.onError;
+  }
+
+  /** One round over the endpoints with waiting deliveries; starts what is due and resolves without waiting for responses. */
+  async runOnce(): Promise<void> {
+    this.#isWanted = true;
+    // One round at a time: two would start twice as many requests as they may.
+    this.#round ??= this.#runRounds().finally(() => {
+      this.#round = undefined;
+    });
+    return this.#round;
+  }
+
+  async #runRounds(): Promise<void> {
+    while (this.#isWanted && !this.#isStopped) {
+      this.#isWanted = false;
+      await this.#runRound();
+    }
+  }
+
+  async #runRound(): Promise<void> {
+    for (const waiting of await this.#listWaiting()) {
+      if (this.#isStopped || this.#running.size >= LIMITS.webhookRequests) return;
+      this.#last = nameOf(waiting);
+      await this.#startDue(waiting);
+    }
+    this.#last = undefined;
+  }
+
+  /** The endpoints in the order of the index, those behind the one at which the round before had to end first. */
+  async #listWaiting(): Promise<WaitingEndpoint[]> {
+    const found: WaitingEndpoint[] = [];
+    for (let next = await nextWaitingEndpoint(this.#database, undefined); next !== undefined; ) {
+      found.push(next);
+      next = await nextWaitingEndpoint(this.#database, next);
+    }
+    const last = found.findIndex((each) => nameOf(each) === this.#last);
+    return [...found.slice(last + 1), ...found.slice(0, last + 1)];
+  }
+
+  /** Starts no further request, and resolves when those in progress have ended. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#running);
+  }
+
+  /** Resolves when the requests in progress have ended. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#running);
+  }
+
+  async #startDue(waiting: WaitingEndpoint): Promise<void> {
+    const name = nameOf(waiting);
+    const load = this.#loads.get(name) ?? { underWay: 0, hasFailed: false };
+    const most = load.hasFailed ? LIMITS.webhookRequestsAfterFailure : LIMITS.webhookRequestsPerEndpoint;
+    const free = Math.min(most - load.underWay, LIMITS.webhookRequests - this.#running.size);
+    if (free <= 0) return;
+    const due = await listDue(this.#database, waiting, this.#clock(), free);
+    if (due.length === 0) return;
+    const { endpoint: id, ...tenant } = waiting;
+    const endpoint = (await this.#outbox.endpointsOf(tenant)).find((each) => each.id === id);
+    if (endpoint === undefined || endpoint.disabledReason !== undefined) return this.#discard(tenant, id, endpoint);
+    this.#loads.set(name, load);
+    for (const delivery of due) this.#start(name, load, endpoint, delivery);
+  }
+
+  #start(name: string, load: EndpointLoad, endpoint: Endpoint, due: DueDelivery): void {
+    load.underWay++;
+    const running = this.#deliver(endpoint, due, load)
+      .catch(this.#onError)
+      .finally(() => {
+        load.underWay--;
+        this.#running.delete(running);
+        if (load.underWay === 0 && !load.hasFailed) this.#loads.delete(name);
+      });
+    this.#running.add(running);
+  }
+
+  async #deliver(endpoint: Endpoint, due: DueDelivery, load: EndpointLoad): Promise<void> {
+    const { tenant } = due;
+    const now = this.#clock();
+    const until = now + CLAIM_MS;
+    const { committed } = await this.#database.commit({
+      account: tenant.account,
+      writes: [claimDelivery(due, now, until)],
+    });
+    if (!committed) return;
+    const event = await findEvent(this.#database, this.#keyring, tenant, due.event);
+    if (event === undefined) return;
+    const message = toMessage(endpoint, { id: event.id, body: event.body }, this.#clock(), this.#userAgent);
+    const result = await this.#sender.send(message);
+    event.body.fill(0);
+    load.hasFailed = result.error !== undefined;
+    await this.#conclude(endpoint, { ...due, firstAttemptAt: due.firstAttemptAt ?? now }, until, result);
+  }
+
+  async #conclude(endpoint: Endpoint, due: DueDelivery, claimedUntil: number, result: SendResult): Promise<void> {
+    const { tenant } = due;
+    const now = this.#clock();
+    const attempt = toAttemptResult(this.#delays, due, result, now, this.#random);
+    const last = { at: now, statusCode: result.statusCode, error: result.error };
+    const writes = [concludeDelivery(due, claimedUntil, attempt), noteAttempt(tenant, endpoint.id, last)];
+    await this.#database.commit({ account: tenant.account, writes });
+    this.#onAttempt(attempt.status === 'waiting' ? 'retried' : attempt.status);
+    if (result.statusCode === GONE) return this.#disable(tenant, endpoint, 'gone');
+    if (attempt.status !== 'failed') return;
+    const lastSuccess = await findLastSuccess(this.#database, tenant, endpoint.id);
+    const hasSucceeded = lastSuccess !== undefined && lastSuccess >= (due.firstAttemptAt ?? 0);
+    if (!hasSucceeded) await this.#disable(tenant, endpoint, 'failing');
+  }
+
+  /** Disables an endpoint, unless it was changed since the attempt began. */
+  async #disable(tenant: Tenant, endpoint: Endpoint, reason: DisabledReason): Promise<void> {
+    const context = { origin: SERVICE_ORIGIN, account: tenant.account };
+    await this.#transactions.run(context, async (transaction) => {
+      // A conflict: it was changed, or another delivery has disabled it.
+      if (transaction.attempt > 0) return;
+      transaction.write(await updateEndpoint(this.#keyring, tenant, { ...endpoint, disabledReason: reason }));
+      transaction.write(failWaiting(tenant, endpoint.id));
+      transaction.record(webhookAuditEvent('webhook.disabled', tenant, endpoint, { reason }));
+      const data = { id: endpoint.id, reason };
+      await this.#outbox.emit(transaction, tenant, { type: 'webhook.disabled', data }, endpoint.id);
+    });
+  }
+
+  /** Deliveries that a node wrote just before it knew that the endpoint was disabled or deleted. */
+  async #discard(tenant: Tenant, id: string, endpoint: Endpoint | undefined): Promise<void> {
+    const [, deliveries] = deleteEndpoint(tenant, id);
+    const writes = [endpoint === undefined ? deliveries : failWaiting(tenant, id)];
+    await this.#database.commit({ account: tenant.account, writes });
+  }
+}
+
+/** Returns what an attempt means for its delivery. Pure. */
+export function toAttemptResult(
+  delays: readonly number[],
+  { step }: Pick<DueDelivery, 'step'>,
+  { statusCode, error, retryAfter }: SendResult,
+  now: number,
+  random: Random,
+): AttemptResult {
+  if (error === undefined) return { status: 'delivered', step, statusCode, error, nextAttemptAt: undefined };
+  const isPostponable = statusCode !== undefined && POSTPONING.has(statusCode);
+  const failed = {
+    step: step + 1,
+    endedAt: now,
+    retryAfter: isPostponable ? parseRetryAfter(retryAfter, now) : undefined,
+  };
+  const next = statusCode === GONE ? undefined : nextAttemptAt(delays, failed, random);
+  return { status: next === undefined ? 'failed' : 'waiting', step: step + 1, statusCode, error, nextAttemptAt: next };
+}
+
+const nameOf = ({ account, environment, endpoint }: WaitingEndpoint): string => `${environment}/${account}/${endpoint}`;

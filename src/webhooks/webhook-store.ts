@@ -1,0 +1,417 @@
+import type { Keyring } from '../crypto/keyring.ts';
+import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import {
+  blob,
+  type Database,
+  integer,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Value,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import type { Table } from '../storage/table.ts';
+import type {
+  Delivery,
+  DeliveryError,
+  DeliveryStatus,
+  DisabledReason,
+  Endpoint,
+  EndpointSecret,
+  LastAttempt,
+} from './webhook.ts';
+
+export const TABLES: readonly Table[] = [
+  {
+    name: 'webhook_endpoints',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'integer',
+      environment: 'integer',
+      id: 'text',
+      revision: 'integer',
+      record: 'blob',
+      created_at: 'integer',
+      last_attempt_at: 'integer',
+      last_status: 'integer',
+      last_error: 'text',
+      last_success_at: 'integer',
+    },
+  },
+  {
+    name: 'webhook_events',
+    key: ['account', 'environment', 'id'],
+    columns: {
+      account: 'integer',
+      environment: 'integer',
+      id: 'text',
+      type: 'text',
+      record: 'blob',
+      created_at: 'integer',
+    },
+  },
+  {
+    name: 'webhook_deliveries',
+    key: ['account', 'environment', 'endpoint', 'event'],
+    columns: {
+      account: 'integer',
+      environment: 'integer',
+      endpoint: 'text',
+      event: 'text',
+      status: 'text',
+      attempts: 'integer',
+      step: 'integer',
+      first_attempt_at: 'integer',
+      last_attempt_at: 'integer',
+      last_status: 'integer',
+      last_error: 'text',
+      next_attempt_at: 'integer',
+    },
+  },
+];
+
+const OF_TENANT = 'account = ?account and environment = ?environment';
+const ENDPOINT_COLUMNS = 'id, revision, record, created_at, last_attempt_at, last_status, last_error';
+const LIST_ENDPOINTS = `select ${ENDPOINT_COLUMNS} from webhook_endpoints where ${OF_TENANT} order by created_at, id`;
+const FIND_ENDPOINT = `select ${ENDPOINT_COLUMNS} from webhook_endpoints where ${OF_TENANT} and id = ?`;
+const INSERT_ENDPOINT = `insert into webhook_endpoints (account, environment, id, revision, record, created_at)
+  select ?account, ?environment, ?, 1, ?, ?
+  where (select count(*) from webhook_endpoints where ${OF_TENANT}) < ${LIMITS.webhookEndpoints}`;
+const UPDATE_ENDPOINT = `update webhook_endpoints set record = ?, revision = revision + 1
+  where ${OF_TENANT} and id = ? and revision = ?`;
+const DELETE_ENDPOINT = `delete from webhook_endpoints where ${OF_TENANT} and id = ?`;
+const DELETE_DELIVERIES = `delete from webhook_deliveries where ${OF_TENANT} and endpoint = ?`;
+const FAIL_WAITING = `update webhook_deliveries set status = 'failed', next_attempt_at = null
+  where ${OF_TENANT} and endpoint = ? and next_attempt_at is not null`;
+const NOTE_ATTEMPT = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = ?
+  where ${OF_TENANT} and id = ?`;
+const NOTE_SUCCESS = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = null, last_success_at = ?
+  where ${OF_TENANT} and id = ?`;
+const LAST_SUCCESS = `select last_success_at from webhook_endpoints where ${OF_TENANT} and id = ?`;
+
+const INSERT_EVENT = `insert into webhook_events (account, environment, id, type, record, created_at)
+  values (?account, ?environment, ?, ?, ?, ?)`;
+const FIND_EVENT = `select type, record, created_at from webhook_events where ${OF_TENANT} and id = ?`;
+const INSERT_DELIVERY = `insert into webhook_deliveries (account, environment, endpoint, event, status, attempts, step, next_attempt_at)
+  values (?account, ?environment, ?, ?, 'waiting', 0, 0, ?)`;
+
+const DELIVERY_COLUMNS = `d.account, d.environment, d.endpoint, d.event, d.status, d.attempts, d.step, d.first_attempt_at,
+  d.last_attempt_at, d.last_status, d.last_error, d.next_attempt_at`;
+/** The next endpoint with a waiting delivery, in the order of the index. */
+const NEXT_WAITING = `select account, environment, endpoint from webhook_deliveries
+  where next_attempt_at is not null and (account, environment, endpoint) > (?account, ?environment, ?)
+  order by account, environment, endpoint limit 1`;
+const LIST_DUE = `select ${DELIVERY_COLUMNS} from webhook_deliveries d
+  where d.account = ?account and d.environment = ?environment and d.endpoint = ? and d.next_attempt_at <= ?
+  order by d.next_attempt_at limit ?`;
+/** Moving the time forward is the lease of the delivery. */
+const CLAIM = `update webhook_deliveries set next_attempt_at = ?, attempts = attempts + 1,
+    first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?
+  where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
+const CONCLUDE = `update webhook_deliveries set status = ?, step = ?, last_status = ?, last_error = ?, next_attempt_at = ?
+  where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
+const LIST_DELIVERIES = (
+  status: boolean,
+): string => `select ${DELIVERY_COLUMNS}, e.type, e.created_at from webhook_deliveries d
+  join webhook_events e on e.account = d.account and e.environment = d.environment and e.id = d.event
+  where d.account = ?account and d.environment = ?environment and d.endpoint = ? and d.event < ?
+  ${status ? 'and d.status = ?' : ''} order by d.event desc limit ?`;
+const REPLAY_ONE = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
+  where ${OF_TENANT} and endpoint = ? and event = ?`;
+const REPLAY_FAILED = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
+  where ${OF_TENANT} and endpoint = ? and event = ? and status = 'failed'`;
+const LIST_FAILED_SINCE = `select event from webhook_deliveries
+  where ${OF_TENANT} and endpoint = ? and event >= ? and event > ? and status = 'failed' order by event limit ?`;
+const LIST_OLD = 'select account, environment, id from webhook_events where created_at < ? order by created_at limit ?';
+const HAS_OLD = 'select 1 as due from webhook_events where created_at < ? limit 1';
+const DELETE_EVENT = `delete from webhook_events where ${OF_TENANT} and id = ?`;
+const DELETE_DELIVERIES_OF_EVENT = `delete from webhook_deliveries where ${OF_TENANT} and event = ?`;
+/** Waiting deliveries up to a bound, and the id of the oldest, whose beginning is its time. */
+const COUNT_WAITING = `select count(*) as number, min(event) as oldest from
+  (select event from webhook_deliveries where next_attempt_at is not null limit ${LIMITS.countedRecords}) waiting`;
+
+interface EndpointRecord {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description?: string | undefined;
+  readonly disabled?: DisabledReason | undefined;
+  readonly secrets: readonly { readonly bytes: string; readonly until?: number | undefined }[];
+}
+
+/** An endpoint with its last attempt. */
+export interface StoredEndpoint {
+  readonly endpoint: Endpoint;
+  readonly last: LastAttempt | undefined;
+}
+
+const endpointContext = (
+  { environment, account }: Tenant,
+  id: string,
+  revision: number,
+  at: number,
+): EncryptionContext =>
+  encryptionContext(environment, account, 'webhook-endpoints', id, String(revision), String(at), 'record');
+
+const eventContext = ({ environment, account }: Tenant, id: string, type: string, at: number): EncryptionContext =>
+  encryptionContext(environment, account, 'webhook-events', id, type, String(at), 'record');
+
+const scopeOf = ({ account, environment }: Tenant): Value[] => [account, environment];
+
+export async function listEndpoints(database: Database, keyring: Keyring, tenant: Tenant): Promise<StoredEndpoint[]> {
+  const rows = await database.read(LIST_ENDPOINTS, ...scopeOf(tenant));
+  return Promise.all(rows.map((row) => unsealEndpoint(keyring, tenant, row)));
+}
+
+export async function findEndpoint(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+): Promise<StoredEndpoint | undefined> {
+  const [row] = await database.read(FIND_ENDPOINT, ...scopeOf(tenant), id);
+  return row === undefined ? undefined : unsealEndpoint(keyring, tenant, row);
+}
+
+async function unsealEndpoint(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredEndpoint> {
+  const [id, revision, createdAt] = [text(row, 'id'), integer(row, 'revision'), integer(row, 'created_at')];
+  const context = endpointContext(tenant, id, revision, createdAt);
+  const plaintext = await keyring.unseal(tenant, 'webhooks', context, blob(row, 'record'));
+  const record = JSON.parse(plaintext.toString('utf8')) as EndpointRecord;
+  plaintext.fill(0);
+  const { url, events, description, disabled: disabledReason } = record;
+  const secrets = record.secrets.map(
+    ({ bytes, until }): EndpointSecret => ({ bytes: Uint8Array.from(Buffer.from(bytes, 'base64')), until }),
+  );
+  return {
+    endpoint: { id, url, events, description, disabledReason, createdAt, secrets, revision },
+    last: lastOf(row),
+  };
+}
+
+async function sealEndpoint(
+  keyring: Keyring,
+  tenant: Tenant,
+  endpoint: Endpoint,
+  revision: number,
+): Promise<Uint8Array> {
+  const { id, url, events, description, disabledReason: disabled, createdAt } = endpoint;
+  const secrets = endpoint.secrets.map(({ bytes, until }) => ({ bytes: Buffer.from(bytes).toString('base64'), until }));
+  const record: EndpointRecord = { url, events, description, disabled, secrets };
+  const seal = await keyring.sealer(tenant, 'webhooks', 1);
+  return seal(endpointContext(tenant, id, revision, createdAt), JSON.stringify(record));
+}
+
+/** Conflicts when the environment has as many endpoints as it may. */
+export async function insertEndpoint(keyring: Keyring, tenant: Tenant, endpoint: Endpoint): Promise<Write> {
+  const record = await sealEndpoint(keyring, tenant, endpoint, 1);
+  return write(INSERT_ENDPOINT, [...scopeOf(tenant), endpoint.id, record, endpoint.createdAt, ...scopeOf(tenant)], 1);
+}
+
+/** Replaces the revision that `endpoint` was read with; conflicts when another request was faster. */
+export async function updateEndpoint(keyring: Keyring, tenant: Tenant, endpoint: Endpoint): Promise<Write> {
+  const record = await sealEndpoint(keyring, tenant, endpoint, endpoint.revision + 1);
+  return write(UPDATE_ENDPOINT, [record, ...scopeOf(tenant), endpoint.id, endpoint.revision], 1);
+}
+
+/** Deletes an endpoint with its deliveries; the first write conflicts when there is none. */
+export const deleteEndpoint = (tenant: Tenant, id: string): readonly [endpoint: Write, deliveries: Write] => [
+  write(DELETE_ENDPOINT, [...scopeOf(tenant), id], 1),
+  write(DELETE_DELIVERIES, [...scopeOf(tenant), id]),
+];
+
+/** A disabled endpoint gets nothing of what waits. */
+export const failWaiting = (tenant: Tenant, id: string): Write => write(FAIL_WAITING, [...scopeOf(tenant), id]);
+
+/** An event with the bytes that are sent. */
+export interface StoredEvent {
+  readonly id: string;
+  readonly type: string;
+  readonly createdAt: number;
+  readonly body: Buffer;
+}
+
+export async function insertEvent(keyring: Keyring, tenant: Tenant, event: StoredEvent): Promise<Write> {
+  const { id, type, createdAt, body } = event;
+  const seal = await keyring.sealer(tenant, 'webhooks', 1);
+  const record = seal(eventContext(tenant, id, type, createdAt), body);
+  return write(INSERT_EVENT, [...scopeOf(tenant), id, type, record, createdAt], 1);
+}
+
+export const insertDeliveries = (tenant: Tenant, endpoints: readonly string[], event: string, now: number): Write => ({
+  sql: INSERT_DELIVERY,
+  rows: endpoints.map((endpoint) => [...scopeOf(tenant), endpoint, event, now]),
+});
+
+export async function findEvent(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  id: string,
+): Promise<StoredEvent | undefined> {
+  const [row] = await database.read(FIND_EVENT, ...scopeOf(tenant), id);
+  if (row === undefined) return undefined;
+  const [type, createdAt] = [text(row, 'type'), integer(row, 'created_at')];
+  const context = eventContext(tenant, id, type, createdAt);
+  return { id, type, createdAt, body: await keyring.unseal(tenant, 'webhooks', context, blob(row, 'record')) };
+}
+
+/** An endpoint that has waiting deliveries. */
+export interface WaitingEndpoint extends Tenant {
+  readonly endpoint: string;
+}
+
+/** Returns the waiting endpoint that follows in the order of the index. */
+export async function nextWaitingEndpoint(
+  database: Database,
+  after: WaitingEndpoint | undefined,
+): Promise<WaitingEndpoint | undefined> {
+  const start = after === undefined ? ['', 'production', ''] : [after.account, after.environment, after.endpoint];
+  const [row] = await database.read(NEXT_WAITING, ...start);
+  if (row === undefined) return undefined;
+  return { ...tenantOf(row), endpoint: text(row, 'endpoint') };
+}
+
+const tenantOf = (row: Row): Tenant => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+});
+
+const lastOf = (row: Row): LastAttempt | undefined => {
+  const at = integerOrNull(row, 'last_attempt_at');
+  if (at === undefined) return undefined;
+  const error = textOrNull(row, 'last_error') as DeliveryError | undefined;
+  return { at, statusCode: integerOrNull(row, 'last_status'), error };
+};
+
+/** A delivery as the dispatcher reads it. */
+export interface DueDelivery {
+  readonly tenant: Tenant;
+  readonly endpoint: string;
+  readonly event: string;
+  readonly attempts: number;
+  readonly step: number;
+  readonly firstAttemptAt: number | undefined;
+  readonly nextAttemptAt: number;
+}
+
+export async function listDue(
+  database: Database,
+  { endpoint, ...tenant }: WaitingEndpoint,
+  now: number,
+  limit: number,
+): Promise<DueDelivery[]> {
+  const rows = await database.read(LIST_DUE, ...scopeOf(tenant), endpoint, now, limit);
+  return rows.map((row) => ({
+    tenant: tenantOf(row),
+    endpoint,
+    event: text(row, 'event'),
+    attempts: integer(row, 'attempts'),
+    step: integer(row, 'step'),
+    firstAttemptAt: integerOrNull(row, 'first_attempt_at'),
+    nextAttemptAt: integer(row, 'next_attempt_at'),
+  }));
+}
+
+/** Conflicts when another node has claimed it, or when it does not wait any more. */
+export const claimDelivery = (due: DueDelivery, now: number, until: number): Write =>
+  write(CLAIM, [until, now, now, ...scopeOf(due.tenant), due.endpoint, due.event, due.attempts, due.nextAttemptAt], 1);
+
+/** The result of an attempt. */
+export interface AttemptResult {
+  readonly status: DeliveryStatus;
+  readonly step: number;
+  readonly statusCode: number | undefined;
+  readonly error: DeliveryError | undefined;
+  readonly nextAttemptAt: number | undefined;
+}
+
+/** Stores the result of a claimed attempt. It changes nothing when the delivery was replayed, failed or deleted since. */
+export const concludeDelivery = (due: DueDelivery, claimedUntil: number, result: AttemptResult): Write =>
+  write(CONCLUDE, [
+    ...[result.status, result.step, result.statusCode ?? null, result.error ?? null, result.nextAttemptAt ?? null],
+    ...[...scopeOf(due.tenant), due.endpoint, due.event, due.attempts + 1, claimedUntil],
+  ]);
+
+export const noteAttempt = (tenant: Tenant, endpoint: string, { at, statusCode, error }: LastAttempt): Write =>
+  error === undefined
+    ? write(NOTE_SUCCESS, [at, statusCode ?? null, at, ...scopeOf(tenant), endpoint])
+    : write(NOTE_ATTEMPT, [at, statusCode ?? null, error, ...scopeOf(tenant), endpoint]);
+
+export async function findLastSuccess(
+  database: Database,
+  tenant: Tenant,
+  endpoint: string,
+): Promise<number | undefined> {
+  const [row] = await database.read(LAST_SUCCESS, ...scopeOf(tenant), endpoint);
+  return row === undefined ? undefined : integerOrNull(row, 'last_success_at');
+}
+
+/** `before`: the id of an event; the newest first. */
+export async function listDeliveries(
+  database: Database,
+  tenant: Tenant,
+  endpoint: string,
+  { status, before, limit }: { status: DeliveryStatus | undefined; before: string; limit: number },
+): Promise<Delivery[]> {
+  const values: Value[] = [...scopeOf(tenant), endpoint, before, ...(status === undefined ? [] : [status]), limit];
+  const rows = await database.read(LIST_DELIVERIES(status !== undefined), ...values);
+  return rows.map((row) => ({
+    tenant,
+    endpointId: endpoint,
+    eventId: text(row, 'event'),
+    type: text(row, 'type'),
+    createdAt: integer(row, 'created_at'),
+    status: text(row, 'status') as DeliveryStatus,
+    attempts: integer(row, 'attempts'),
+    step: integer(row, 'step'),
+    last: lastOf(row),
+    nextAttemptAt: integerOrNull(row, 'next_attempt_at'),
+  }));
+}
+
+/** Conflicts when there is no such delivery. */
+export const replayDelivery = (tenant: Tenant, endpoint: string, event: string, now: number): Write =>
+  write(REPLAY_ONE, [now, ...scopeOf(tenant), endpoint, event], 1);
+
+export const replayFailed = (tenant: Tenant, endpoint: string, events: readonly string[], now: number): Write => ({
+  sql: REPLAY_FAILED,
+  rows: events.map((event) => [now, ...scopeOf(tenant), endpoint, event]),
+});
+
+export async function listFailedSince(
+  database: Database,
+  tenant: Tenant,
+  endpoint: string,
+  { since, after, limit }: { since: string; after: string; limit: number },
+): Promise<string[]> {
+  const rows = await database.read(LIST_FAILED_SINCE, ...scopeOf(tenant), endpoint, since, after, limit);
+  return rows.map((row) => text(row, 'event'));
+}
+
+export const hasOldEvents = async (database: Database, before: number): Promise<boolean> =>
+  (await database.read(HAS_OLD, before)).length > 0;
+
+/** Deletes events of before this time with their deliveries; returns how many events. */
+export async function purgeOldEvents(database: Database, before: number, limit: number): Promise<number> {
+  const rows = await database.read(LIST_OLD, before, limit);
+  if (rows.length === 0) return 0;
+  const keys = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id')]);
+  await database.commit({
+    writes: [
+      { sql: DELETE_DELIVERIES_OF_EVENT, rows: keys },
+      { sql: DELETE_EVENT, rows: keys },
+    ],
+  });
+  return rows.length;
+}
+
+export async function countWaiting(database: Database): Promise<{ number: number; oldest: string | undefined }> {
+  const [row] = await database.read(COUNT_WAITING);
+  return row === undefined
+    ? { number: 0, oldest: undefined }
+    : { number: integer(row, 'number'), oldest: textOrNull(row, 'oldest') };
+}

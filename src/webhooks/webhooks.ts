@@ -1,0 +1,346 @@
+import { createSecretKey, type KeyObject } from 'node:crypto';
+import type { AuditAction, AuditEvent } from '../audit/audit.ts';
+import type { Keyring } from '../crypto/keyring.ts';
+import type { Transaction } from '../idempotency/transaction.ts';
+import { type Clock, MINUTE, type Random, SECOND } from '../kernel/clock.ts';
+import { assertDisplayable } from '../kernel/displayable.ts';
+import type { Tenant } from '../kernel/environment.ts';
+import { Failure, invalidField, notPossible } from '../kernel/failure.ts';
+import { minIdAt, newId, parseIdTime } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { containsPan } from '../kernel/pan.ts';
+import type { Database } from '../storage/database.ts';
+import { EVENT_ID_PREFIX, formatBody } from './outbox.ts';
+import type { OutgoingMessage, SendResult, WebhookSender } from './send.ts';
+import { SECRET_BYTES, signMessage } from './signature.ts';
+import { parseTargetUrl, type TargetAddresses } from './target-address.ts';
+import {
+  ALL_EVENTS,
+  type Delivery,
+  type DeliveryStatus,
+  type Endpoint,
+  type EndpointSecret,
+  isEventType,
+  TEST_TYPE,
+} from './webhook.ts';
+import {
+  countWaiting,
+  deleteEndpoint,
+  failWaiting,
+  findEndpoint,
+  hasOldEvents,
+  insertEndpoint,
+  listDeliveries,
+  listEndpoints,
+  listFailedSince,
+  purgeOldEvents,
+  replayDelivery,
+  replayFailed,
+  type StoredEndpoint,
+  updateEndpoint,
+} from './webhook-store.ts';
+
+const ID_LETTERS = 24;
+/** Sorts behind every id of an event. */
+const AFTER_ALL = `${EVENT_ID_PREFIX}~`;
+
+/** Attributes of a new endpoint, and of a change. */
+export interface EndpointAttributes {
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly description?: string | undefined;
+}
+
+/** Members that are undefined stay. */
+export interface EndpointChanges {
+  readonly url?: string | undefined;
+  readonly events?: readonly string[] | undefined;
+  readonly description?: string | undefined;
+  readonly status?: 'enabled' | 'disabled' | undefined;
+}
+
+/** The result of a trial. */
+export interface TrialResult extends SendResult {
+  readonly durationMs: number;
+}
+
+/** A filled transaction returns the new secret, which is shown once. */
+interface WithSecret {
+  readonly endpoint: Endpoint;
+  readonly secret: Uint8Array;
+}
+
+/** Creates, lists, changes, tries and deletes the endpoints of a tenant, and replays their deliveries. */
+export class Webhooks {
+  readonly #database: Database;
+  readonly #keyring: Keyring;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #addresses: TargetAddresses;
+  readonly #sender: WebhookSender;
+  readonly #userAgent: string;
+  /** Times of the newest trials of each endpoint on this node. */
+  readonly #trials = new Map<string, readonly number[]>();
+
+  constructor(options: {
+    database: Database;
+    keyring: Keyring;
+    clock: Clock;
+    random: Random;
+    addresses: TargetAddresses;
+    sender: WebhookSender;
+    userAgent: string;
+  }) {
+    this.#database = options.database;
+    this.#keyring = options.keyring;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#addresses = options.addresses;
+    this.#sender = options.sender;
+    this.#userAgent = options.userAgent;
+  }
+
+  /** Throws `invalid_field`, and `not_possible` when the environment has as many endpoints as it may. */
+  async create(transaction: Transaction, tenant: Tenant, attributes: EndpointAttributes): Promise<WithSecret> {
+    const checked = this.#check(tenant, attributes);
+    const secret = this.#random.bytes(SECRET_BYTES);
+    const endpoint: Endpoint = {
+      url: checked.url ?? '',
+      events: checked.events ?? [],
+      description: checked.description,
+      id: newId('wh', ID_LETTERS, this.#random),
+      disabledReason: undefined,
+      createdAt: transaction.now,
+      secrets: [{ bytes: secret, until: undefined }],
+      revision: 1,
+    };
+    const full = notPossible('webhookEndpointsFull', { number: LIMITS.webhookEndpoints });
+    transaction.write(await insertEndpoint(this.#keyring, tenant, endpoint), full);
+    transaction.record(webhookAuditEvent('webhook.created', tenant, endpoint));
+    return { endpoint, secret };
+  }
+
+  list(tenant: Tenant): Promise<StoredEndpoint[]> {
+    return listEndpoints(this.#database, this.#keyring, tenant);
+  }
+
+  /** Throws `unknown_webhook`. */
+  async get(tenant: Tenant, id: string): Promise<StoredEndpoint> {
+    const found = await findEndpoint(this.#database, this.#keyring, tenant, id);
+    if (found === undefined) throw new Failure('unknown_webhook', { field: 'id' });
+    return found;
+  }
+
+  /** Members that are undefined stay. Throws `unknown_webhook` and `invalid_field`. */
+  async update(
+    transaction: Transaction,
+    tenant: Tenant,
+    id: string,
+    { status, ...attributes }: EndpointChanges,
+  ): Promise<StoredEndpoint> {
+    const { endpoint, last } = await this.get(tenant, id);
+    const changes = this.#check(tenant, attributes);
+    const disabledReason = status === undefined ? endpoint.disabledReason : statusToReason(status, endpoint);
+    const changed: Endpoint = {
+      ...endpoint,
+      url: changes.url ?? endpoint.url,
+      events: changes.events ?? endpoint.events,
+      description: changes.description ?? endpoint.description,
+      disabledReason,
+    };
+    transaction.write(await updateEndpoint(this.#keyring, tenant, changed));
+    if (disabledReason !== undefined && endpoint.disabledReason === undefined)
+      transaction.write(failWaiting(tenant, endpoint.id));
+    const detail = { changed: listChanged(endpoint, changed) };
+    transaction.record(webhookAuditEvent('webhook.changed', tenant, changed, detail));
+    return { endpoint: { ...changed, revision: endpoint.revision + 1 }, last };
+  }
+
+  /** Throws `unknown_webhook`. */
+  async delete(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
+    const { endpoint } = await this.get(tenant, id);
+    for (const write of deleteEndpoint(tenant, endpoint.id)) transaction.write(write);
+    transaction.record(webhookAuditEvent('webhook.deleted', tenant, endpoint));
+  }
+
+  /** The old secret signs beside the new one for `overlapMinutes`; an older one ends. Throws `unknown_webhook`. */
+  async rotate(
+    transaction: Transaction,
+    tenant: Tenant,
+    id: string,
+    overlapMinutes: number,
+  ): Promise<WithSecret & { readonly oldSecretUntil: number }> {
+    const { endpoint } = await this.get(tenant, id);
+    const secret = this.#random.bytes(SECRET_BYTES);
+    const oldSecretUntil = transaction.now + overlapMinutes * MINUTE;
+    const [newest] = endpoint.secrets;
+    const old: EndpointSecret[] =
+      newest === undefined || overlapMinutes === 0 ? [] : [{ ...newest, until: oldSecretUntil }];
+    const changed: Endpoint = { ...endpoint, secrets: [{ bytes: secret, until: undefined }, ...old] };
+    transaction.write(await updateEndpoint(this.#keyring, tenant, changed));
+    transaction.record(
+      webhookAuditEvent('webhook.secret-rotated', tenant, endpoint, { overlap_minutes: overlapMinutes }),
+    );
+    return { endpoint: changed, secret, oldSecretUntil };
+  }
+
+  /** The newest first. `before`: the id of the last delivery of the page before. Throws `unknown_webhook`. */
+  async listDeliveries(
+    tenant: Tenant,
+    id: string,
+    { status, before = AFTER_ALL }: { status?: DeliveryStatus | undefined; before?: string | undefined },
+  ): Promise<Delivery[]> {
+    const { endpoint } = await this.get(tenant, id);
+    return listDeliveries(this.#database, tenant, endpoint.id, {
+      status,
+      before,
+      limit: LIMITS.webhookDeliveriesPerPage,
+    });
+  }
+
+  /**
+   * Sends one delivery again, or all that failed since a time; returns how many. Throws `unknown_webhook`, `unknown_event`, and
+   * `not_possible` for a disabled endpoint.
+   */
+  async replay(
+    transaction: Transaction,
+    tenant: Tenant,
+    id: string,
+    wanted: { readonly eventId: string } | { readonly since: number },
+  ): Promise<number> {
+    const { endpoint } = await this.get(tenant, id);
+    if (endpoint.disabledReason !== undefined) throw notPossible('webhookDisabled');
+    const count =
+      'eventId' in wanted
+        ? this.#replayOne(transaction, tenant, endpoint, wanted.eventId)
+        : await this.#replaySince(transaction, tenant, endpoint, wanted.since);
+    transaction.record(webhookAuditEvent('webhook.replayed', tenant, endpoint, { count }));
+    return count;
+  }
+
+  #replayOne(transaction: Transaction, tenant: Tenant, { id }: Endpoint, eventId: string): number {
+    const unknown = new Failure('unknown_event', { field: 'event_id' });
+    transaction.write(replayDelivery(tenant, id, eventId, transaction.now), unknown);
+    return 1;
+  }
+
+  async #replaySince(transaction: Transaction, tenant: Tenant, { id }: Endpoint, since: number): Promise<number> {
+    const start = `${EVENT_ID_PREFIX}${minIdAt(since)}`;
+    let [count, after] = [0, ''];
+    for (;;) {
+      const page = { since: start, after, limit: LIMITS.rowsPerSweep };
+      const events = await listFailedSince(this.#database, tenant, id, page);
+      if (events.length > 0) transaction.write(replayFailed(tenant, id, events, transaction.now));
+      count += events.length;
+      after = events.at(-1) ?? '';
+      if (events.length < LIMITS.rowsPerSweep) return count;
+    }
+  }
+
+  /** Throws `rate_limited` beyond the trials of a minute. Counted before the endpoint is asked for anything. */
+  admitTrial(id: string): void {
+    const now = this.#clock();
+    const recent = (this.#trials.get(id) ?? []).filter((at) => at > now - MINUTE && at <= now);
+    if (recent.length >= LIMITS.webhookTestsPerMinute) throw new Failure('rate_limited');
+    this.#trials.set(id, [...recent, now]);
+    if (this.#trials.size > LIMITS.trackedAddresses) this.#trials.delete(this.#trials.keys().next().value ?? '');
+  }
+
+  recordTrial(transaction: Transaction, tenant: Tenant, endpoint: Endpoint): void {
+    transaction.record(webhookAuditEvent('webhook.tested', tenant, endpoint));
+  }
+
+  /** Sends a trial once, whatever the endpoint has selected, and stores nothing. */
+  async try(tenant: Tenant, endpoint: Endpoint): Promise<TrialResult> {
+    const now = this.#clock();
+    const id = newId('evt', ID_LETTERS, this.#random);
+    const body = formatBody(TEST_TYPE, now, tenant, {});
+    const result = await this.#sender.send(toMessage(endpoint, { id, body }, now, this.#userAgent));
+    return { ...result, durationMs: Math.max(0, this.#clock() - now) };
+  }
+
+  /** Deliveries that wait, up to a bound, and the age of the oldest event in seconds; 0 when none waits. */
+  async countWaiting(): Promise<{ number: number; ageSeconds: number }> {
+    const { number, oldest } = await countWaiting(this.#database);
+    const since = oldest === undefined ? this.#clock() : parseIdTime(oldest.slice(EVENT_ID_PREFIX.length));
+    return { number, ageSeconds: Math.max(0, (this.#clock() - since) / SECOND) };
+  }
+
+  isSweepDue(now: number): Promise<boolean> {
+    return hasOldEvents(this.#database, now - DAYS_KEPT_MS);
+  }
+
+  /** Removes events and deliveries of before `LIMITS.webhookDaysKept` days; returns how many events. */
+  sweep(now: number): Promise<number> {
+    return purgeOldEvents(this.#database, now - DAYS_KEPT_MS, LIMITS.rowsPerSweep);
+  }
+
+  #check(tenant: Tenant, { url, events, description }: EndpointChanges): Partial<EndpointAttributes> {
+    if (events !== undefined) assertEvents(events);
+    if (description !== undefined) {
+      assertDisplayable(description, 'description');
+      if (containsPan(description)) throw invalidField('description', 'noCard');
+    }
+    return {
+      ...(url !== undefined && { url: parseTargetUrl(url, tenant.environment, this.#addresses) }),
+      ...(events !== undefined && { events: [...new Set(events)] }),
+      ...(description !== undefined && { description }),
+    };
+  }
+}
+
+const DAYS_KEPT_MS = LIMITS.webhookDaysKept * 24 * 60 * MINUTE;
+
+function assertEvents(events: readonly string[]): void {
+  const isAll = events.length === 1 && events[0] === ALL_EVENTS;
+  if (!isAll && (events.length === 0 || !events.every(isEventType))) throw invalidField('events', 'webhookEvents');
+}
+
+/** An endpoint that the service has disabled keeps that reason until it is enabled. */
+const statusToReason = (status: 'enabled' | 'disabled', { disabledReason }: Endpoint): Endpoint['disabledReason'] =>
+  status === 'enabled' ? undefined : (disabledReason ?? 'request');
+
+const listChanged = (before: Endpoint, after: Endpoint): string[] =>
+  (['url', 'events', 'description', 'disabledReason'] as const)
+    .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
+    .map((name) => (name === 'disabledReason' ? 'status' : name));
+
+/** Names the host of the URL alone: its path and query may be secret. */
+export function webhookAuditEvent(
+  action: Extract<AuditAction, `webhook.${string}`>,
+  tenant: Tenant,
+  { id, url }: Pick<Endpoint, 'id' | 'url'>,
+  detail: Readonly<Record<string, string | number | readonly string[]>> = {},
+): AuditEvent {
+  return {
+    action,
+    outcome: 'success',
+    ...tenant,
+    targets: [`webhook:${id}`],
+    detail: { host: new URL(url).host, ...detail },
+  };
+}
+
+/** Returns one attempt to deliver an event, signed with every secret that is valid at that time. */
+export function toMessage(
+  { url, secrets }: Pick<Endpoint, 'url' | 'secrets'>,
+  { id, body }: { readonly id: string; readonly body: Uint8Array },
+  now: number,
+  userAgent: string,
+): OutgoingMessage {
+  const timestamp = Math.floor(now / SECOND);
+  const keys: KeyObject[] = secrets
+    .filter(({ until }) => until === undefined || until > now)
+    .map(({ bytes }) => createSecretKey(bytes));
+  return {
+    url,
+    headers: {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      'webhook-id': id,
+      'webhook-timestamp': String(timestamp),
+      'webhook-signature': signMessage(keys, { id, timestamp, body }),
+    },
+    body,
+  };
+}

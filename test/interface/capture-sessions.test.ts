@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { DAY, MINUTE } from '../../src/kernel/clock.ts';
+import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { type Caller, newCaller } from './vault-requests.ts';
+
+const ORIGIN = 'https://shop.example.com';
+const CAPTURE = { allowed_origins: [ORIGIN], amount: 100, currency: 'USD', ttl: 10 };
+const TOKEN = { allowed_origins: [ORIGIN], result: 'token', scheme: 7 };
+const CARD = { number: '4111111111111111', exp: '12/40', name: 'Ana Lopez', cvv: '123' };
+
+interface Session {
+  readonly id: string;
+  readonly secret: string;
+  readonly url?: string;
+}
+
+describe('sessions of the card form', { timeout: 120_000 }, () => {
+  let service: TestService;
+  let me: Caller;
+  before(async () => {
+    service = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_CAPTURE: '0' } });
+    me = await newCaller(service);
+  });
+  after(() => service.stop());
+
+  const own = (): string => `https://localhost:${service.ports.cards}`;
+  const open = async (body: object = CAPTURE, caller = me): Promise<Session> => {
+    const { status, json, text } = await service.call('POST', '/v1/capture-sessions', { key: caller.key, body });
+    assert.equal(status, 200, text);
+    return { id: json.data.id, secret: json.data.client_secret, url: json.data.url };
+  };
+  const show = async ({ id }: Session) =>
+    (await service.call('GET', `/v1/capture-sessions/${id}`, { key: me.key })).json.data;
+  const form = (
+    method: string,
+    { id, secret }: Pick<Session, 'id' | 'secret'>,
+    path: string,
+    body?: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<TestResponse> =>
+    service.call(method, `/v1/card/${id}${path}`, {
+      environment: 'cards',
+      ...(body !== undefined && { body }),
+      headers: { origin: own(), authorization: `Bearer ${secret}`, ...headers },
+    });
+  const submit = (session: Pick<Session, 'id' | 'secret'>, card: object = {}, attempt: string = randomUUID()) =>
+    form('POST', session, '', { ...CARD, ...card, attempt });
+
+  test('make a capture of one card, with everything of the session', async () => {
+    const session = await open({ ...CAPTURE, additional_info: { order: 'A-1', big: 1 } });
+    assert.match(session.id, /^cs_[0-9a-z]{24}$/);
+    assert.match(session.secret, /^[A-Za-z0-9_-]{43}$/);
+    const { status, json, text } = await submit(session);
+    assert.equal(status, 200, text);
+    assert.deepEqual(json.card, { brand: 'visa', card: '411111******1111', exp: '12/2040' });
+    const shown = await show(session);
+    assert.deepEqual(
+      [shown.status, shown.result, shown.card, shown.attempts],
+      ['completed', json.result, json.card, 0],
+    );
+    const { id } = json.result.capture;
+    const retrieved = (await service.call('GET', `/transactions/requests/${id}`, { key: me.key })).json.data;
+    assert.deepEqual(
+      [retrieved.pan, retrieved.exp, retrieved.name, retrieved.cvv, retrieved.amount, retrieved.additional_info.order],
+      [CARD.number, '12/40', 'Ana Lopez', '123', 100, 'A-1'],
+    );
+  });
+
+  test('make a token, and never keep a security code with it', async () => {
+    const session = await open(TOKEN);
+    const { json, text } = await submit(session);
+    assert.equal(json.result?.token?.scheme, 7, text);
+    const inspected = await service.call('GET', `/v1/tokens/${json.result.token.token}/inspect`, { key: me.key });
+    assert.equal(inspected.json.data.created_by, 'test');
+  });
+
+  test('complete once: the same attempt gets the first answer, whatever it brings, and any other 410', async () => {
+    const session = await open();
+    const attempt = randomUUID();
+    const first = await submit(session, {}, attempt);
+    const again = await submit(session, { number: luhnPan('555555') }, attempt);
+    assert.deepEqual([again.status, again.json], [200, first.json]);
+    const other = await submit(session);
+    assert.deepEqual([other.status, other.json], [410, { status: 'completed' }]);
+  });
+
+  test('take one of many cards that come at once', async () => {
+    const session = await open(TOKEN);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => submit(session, { number: luhnPan('411111') })));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 19 }, () => 410)]);
+    const rows = await service.core.database.read(
+      'select count(*) as number from tokens where account = ?account',
+      me.account,
+    );
+    assert.ok(Number(rows[0]?.['number']) <= 2);
+  });
+
+  test('name every field at fault, count refusals, and fail at the tenth', async () => {
+    const session = await open({ ...CAPTURE, accepted_brands: ['amex'] });
+    const refused = await submit(session, { exp: '01/20', name: '', cvv: '1' });
+    assert.equal(refused.status, 400);
+    assert.deepEqual(refused.json, {
+      status: 'open',
+      errors: [
+        { field: 'number', code: 'brand_not_accepted' },
+        { field: 'exp', code: 'expired' },
+        { field: 'name', code: 'required' },
+        { field: 'cvv', code: 'incomplete' },
+      ],
+    });
+    for (let count = 2; count < 10; count++) assert.equal((await submit(session)).json.status, 'open');
+    assert.deepEqual((await submit(session)).json.status, 'failed');
+    assert.equal((await submit(session)).status, 410);
+    const shown = await show(session);
+    assert.deepEqual([shown.status, shown.attempts, shown.result], ['failed', 10, undefined]);
+  });
+
+  test('do not count what is no submission', async () => {
+    const session = await open();
+    const post = (body: unknown, headers: Record<string, string> = {}) => form('POST', session, '', body, headers);
+    const attempt = randomUUID();
+    for (const [response, status] of [
+      [await post({ ...CARD, attempt: 'no uuid' }), 400],
+      [await post({ ...CARD, number: 4111111111111111, attempt }), 400],
+      [await post('{'), 400],
+      [await post('[]'), 400],
+      [await post({ ...CARD, attempt }, { 'content-type': 'text/plain' }), 415],
+      [await post({ ...CARD, name: 'x'.repeat(5000), attempt }), 413],
+    ] as const) {
+      assert.equal(response.status, status, response.text);
+      assert.equal(response.json.status, 'fail');
+      assert.ok(!response.text.includes('4111'));
+    }
+    assert.equal((await show(session)).attempts, 0);
+  });
+
+  test('are refused from elsewhere, and with another secret', async () => {
+    const [session, other] = [await open(), await open()];
+    const body = { ...CARD, attempt: randomUUID() };
+    for (const [headers, status] of [
+      [{ origin: ORIGIN }, 403],
+      [{ origin: 'null' }, 403],
+      [{ 'sec-fetch-site': 'cross-site' }, 403],
+      [{ 'sec-fetch-site': 'same-site' }, 403],
+      [{ authorization: `Bearer ${other.secret}` }, 401],
+      [{ authorization: `Bearer ${'A'.repeat(43)}` }, 401],
+      [{ authorization: '' }, 401],
+    ] as const)
+      assert.equal((await form('POST', session, '', body, headers)).status, status, JSON.stringify(headers));
+    const withoutOrigin = await service.call('POST', `/v1/card/${session.id}`, {
+      environment: 'cards',
+      body,
+      headers: { authorization: `Bearer ${session.secret}` },
+    });
+    assert.equal(withoutOrigin.status, 403);
+    const unknown = await submit({ id: 'cs_000000000000000000000000', secret: session.secret });
+    assert.equal(unknown.status, 404);
+    assert.equal((await show(session)).status, 'open');
+  });
+
+  test('expire at their time, and are removed a day after', async () => {
+    const session = await open({ ...CAPTURE, expires_in: 1 });
+    service.advance(MINUTE);
+    const late = await submit(session);
+    assert.deepEqual([late.status, late.json], [410, { status: 'expired' }]);
+    const shown = await show(session);
+    assert.deepEqual([shown.status, shown.ended_at], ['expired', shown.expires_at]);
+    service.advance(DAY);
+    assert.equal((await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 400);
+    assert.equal((await form('GET', session, '/session')).status, 404);
+  });
+
+  test('are cancelled by the merchant, and by the buyer again and again', async () => {
+    const [one, other] = [await open(), await open({ ...CAPTURE, return_url: 'https://shop.example.com/back' })];
+    const cancelled = await service.call('DELETE', `/v1/capture-sessions/${one.id}`, { key: me.key });
+    assert.equal(cancelled.json.data.status, 'cancelled');
+    assert.equal((await service.call('DELETE', `/v1/capture-sessions/${one.id}`, { key: me.key })).status, 400);
+    assert.equal((await submit(one)).status, 410);
+    assert.equal(other.url, `${own()}/v1/card/${other.id}#${other.secret}`);
+    for (let count = 0; count < 2; count++)
+      assert.deepEqual((await form('POST', other, '/cancel')).json, { status: 'cancelled' });
+    const ended = (await form('GET', other, '/session')).json;
+    assert.deepEqual(ended, { status: 'cancelled', return_url: 'https://shop.example.com/back' });
+  });
+
+  test('belong to their account and environment', async () => {
+    const session = await open();
+    const other = await newCaller(service);
+    for (const [method, path] of [
+      ['GET', `/v1/capture-sessions/${session.id}`],
+      ['DELETE', `/v1/capture-sessions/${session.id}`],
+    ] as const) {
+      const { status, json } = await service.call(method, path, { key: other.key });
+      assert.deepEqual([status, json.desc], [400, 'id: no such session']);
+    }
+  });
+
+  test('refuse bad input with the name of the field', async () => {
+    for (const [change, field] of [
+      [{ allowed_origins: undefined }, 'allowed_origins'],
+      [{ allowed_origins: ['https://shop.example.com/'] }, 'allowed_origins[0]'],
+      [{ allowed_origins: [own()] }, 'allowed_origins[0]'],
+      [{ amount: undefined }, 'amount'],
+      [{ currency: 'XXY' }, 'currency'],
+      [{ ttl: undefined }, 'ttl'],
+      [{ scheme: 7 }, 'scheme'],
+      [{ expires_in: 61 }, 'expires_in'],
+      [{ description: 'card 4111111111111111' }, 'description'],
+      [{ return_url: 'http://shop.example.com' }, 'return_url'],
+      [{ accepted_brands: [] }, 'accepted_brands'],
+      [{ accepted_brands: ['unknown'] }, 'accepted_brands[0]'],
+      [{ fields: { cvv: 'maybe' } }, 'fields.cvv'],
+      [{ locale: 'fr' }, 'locale'],
+      [{ appearance: { theme: 'pink' } }, 'appearance.theme'],
+      [{ appearance: { css: 'x' } }, 'appearance.*'],
+      [{ appearance: { variables: { colorText: 'red' } } }, 'appearance.variables.colorText'],
+      [{ appearance: { variables: { fontFamily: 'url(x)' } } }, 'appearance.variables.fontFamily'],
+      [{ additional_info: { pan_index: 'x' } }, 'additional_info'],
+    ] as const) {
+      const { status, json } = await service.call('POST', '/v1/capture-sessions', {
+        key: me.key,
+        body: { ...CAPTURE, ...change },
+      });
+      assert.equal(status, 400, JSON.stringify(change));
+      assert.ok(json.desc.startsWith(`${field}: `), json.desc);
+    }
+    const cvv = await service.call('POST', '/v1/capture-sessions', {
+      key: me.key,
+      body: { ...TOKEN, fields: { cvv: 'optional' } },
+    });
+    assert.ok(cvv.json.desc.startsWith('fields.cvv: '));
+  });
+
+  test('need the permission for what they make', async () => {
+    const { secret: key } = await service.newKey(me.account, { permissions: ['captures:create'] });
+    assert.equal((await service.call('POST', '/v1/capture-sessions', { key, body: CAPTURE })).status, 200);
+    assert.equal((await service.call('POST', '/v1/capture-sessions', { key, body: TOKEN })).status, 403);
+  });
+
+  test('serve the form to its origins alone, whatever its state, and nothing else', async () => {
+    const session = await open();
+    const page = await service.call('GET', `/v1/card/${session.id}`, { environment: 'cards' });
+    assert.equal(page.status, 200);
+    assert.match(String(page.headers['content-security-policy']), / frame-ancestors https:\/\/shop\.example\.com;/);
+    assert.equal(page.headers['x-frame-options'], undefined);
+    assert.equal(page.headers['cache-control'], 'no-store');
+    assert.ok(!page.text.includes(session.secret));
+    const unknown = await service.call('GET', '/v1/card/cs_000000000000000000000000', { environment: 'cards' });
+    assert.equal(unknown.status, 404);
+    assert.match(String(unknown.headers['content-security-policy']), / frame-ancestors 'none';/);
+    for (const path of [
+      '/v1/account',
+      '/openapi.json',
+      '/docs',
+      '/metrics',
+      '/',
+      '/notifications/koin/x',
+      '/api/session',
+    ])
+      assert.equal((await service.call('GET', path, { environment: 'cards' })).status, 404, path);
+    for (const path of ['/healthz', '/readyz'])
+      assert.equal((await service.call('GET', path, { environment: 'cards' })).status, 200);
+  });
+
+  test('have a script whose content names it, with its integrity', async () => {
+    const { json } = await service.call('GET', '/v1/integrity.json', { environment: 'cards' });
+    assert.match(json.url, /^\/v1\/cardvault-[A-Za-z0-9_-]{16}\.js$/);
+    assert.match(json.integrity, /^sha384-/);
+    const [pinned, present] = [
+      await service.call('GET', json.url, { environment: 'cards' }),
+      await service.call('GET', '/v1/cardvault.js', { environment: 'cards' }),
+    ];
+    assert.equal(pinned.text, present.text);
+    assert.match(String(pinned.headers['cache-control']), /immutable/);
+    assert.equal(present.headers['cache-control'], 'public, max-age=300');
+    const compressed = await service.call('GET', json.url, {
+      environment: 'cards',
+      headers: { 'accept-encoding': 'br' },
+    });
+    assert.ok(Number(compressed.headers['content-length'] ?? 0) <= 8 * 1024);
+  });
+
+  test('leave no card number, code, name or secret in the log, the audit log and answers', async () => {
+    const number = luhnPan('411111');
+    const session = await open();
+    const [bad, good] = [
+      await submit(session, { number, cvv: '9x7' }),
+      await submit(session, { number, name: 'Zoe Quax', cvv: '987' }),
+    ];
+    const records = await service.core.database.read('select record from journal');
+    const texts = [bad.text, good.text, ...service.log, ...records.map((row) => String(row['record']))];
+    for (const secret of [number, session.secret, 'Zoe Quax']) assert.ok(!texts.some((text) => text.includes(secret)));
+    const { database } = service.core;
+    const rows = await database.read('select record, result from capture_sessions where id = ?', session.id);
+    for (const row of rows)
+      for (const value of Object.values(row)) assert.ok(!Buffer.from((value as Uint8Array) ?? []).includes(number));
+  });
+});
+
+describe('the limit of an address', () => {
+  test('is for submissions, wrong secrets and unknown ids; the form is still served', async () => {
+    const service = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_CAPTURE: '3' } });
+    try {
+      const { key } = await newCaller(service);
+      const { json } = await service.call('POST', '/v1/capture-sessions', { key, body: CAPTURE });
+      const { id, client_secret: secret } = json.data;
+      const headers = { origin: `https://localhost:${service.ports.cards}`, authorization: `Bearer ${secret}` };
+      const post = () =>
+        service.call('POST', `/v1/card/${id}`, {
+          environment: 'cards',
+          headers,
+          body: { ...CARD, exp: '', attempt: randomUUID() },
+        });
+      const statuses = [];
+      for (let count = 0; count < 4; count++) statuses.push((await post()).status);
+      assert.deepEqual(statuses, [400, 400, 400, 429]);
+      const wrong = await service.call('GET', `/v1/card/${id}/session`, {
+        environment: 'cards',
+        headers: { authorization: 'Bearer x' },
+      });
+      assert.equal(wrong.status, 429);
+      assert.equal((await service.call('GET', `/v1/card/${id}`, { environment: 'cards' })).status, 200);
+      assert.equal(
+        (await service.call('GET', `/v1/card/${id}/session`, { environment: 'cards', headers })).status,
+        200,
+      );
+    } finally {
+      await service.stop();
+    }
+  });
+});

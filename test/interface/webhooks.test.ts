@@ -1,0 +1,314 @@
+import assert from 'node:assert/strict';
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { after, before, describe, test } from 'node:test';
+import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
+import { untilPasses } from '../fixtures/until-passes.ts';
+import { type Merchant, newMerchant, processed, REJECTED, TIMES_OUT } from './payment-requests.ts';
+
+/** A request that a receiver got. */
+interface Received {
+  readonly path: string;
+  readonly id: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+  // biome-ignore lint/suspicious/noExplicitAny: bodies of every type
+  readonly event: any;
+}
+
+/** A receiver of webhooks on this machine. `respond`: what it does with each request. */
+async function startReceiver() {
+  const received: Received[] = [];
+  const receiver = {
+    received,
+    url: '',
+    respond: (_: Received, response: ServerResponse): void => void response.writeHead(204).end(),
+    of: (type: string): Received[] => received.filter(({ event }) => event.type === type),
+    stop: (): Promise<void> =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      const got: Received = {
+        path: request.url ?? '',
+        id: String(request.headers['webhook-id']),
+        headers: request.headers,
+        body,
+        event: JSON.parse(body),
+      };
+      received.push(got);
+      receiver.respond(got, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  return receiver;
+}
+
+/** Verifies as the specification says, apart from the code of the service; tests with its library are in `receivers`. */
+function isSigned({ headers, body }: Received, secret: string): boolean {
+  const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
+  const expected = mac.update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`).digest();
+  return String(headers['webhook-signature'])
+    .split(' ')
+    .some((each) => {
+      const given = Buffer.from(each.slice('v1,'.length), 'base64');
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
+}
+
+describe('webhooks', { timeout: 120_000 }, () => {
+  let service: TestService;
+  let receiver: Awaited<ReturnType<typeof startReceiver>>;
+  before(async () => {
+    receiver = await startReceiver();
+    service = await startTestService({
+      variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8', CARDVAULT_WEBHOOK_SCHEDULE: '5s,5m' },
+    });
+  });
+  after(async () => {
+    // Requests that the receiver never answered end with it.
+    await receiver.stop();
+    await service.stop();
+  });
+
+  const create = async (
+    { key }: Pick<Merchant, 'key'>,
+    events: string[],
+    path = '',
+  ): Promise<{ id: string; secret: string }> => {
+    const { status, json, text } = await service.call('POST', '/v1/webhooks', {
+      key,
+      body: { url: `${receiver.url}${path}`, events },
+    });
+    assert.equal(status, 200, text);
+    // The endpoints of a tenant are cached for two seconds.
+    service.advance(3 * SECOND);
+    return json.data;
+  };
+
+  /** Waits for a number of requests to one path. */
+  const requestsTo = (path: string, number: number, isOnce = false): Promise<Received[]> =>
+    untilPasses(async () => {
+      service.advance(SECOND);
+      // At least once: a test that lets more time pass than a claim lasts sees an attempt twice.
+      const all = receiver.received.filter((each) => each.path === `/${path}`);
+      const attempts = new Set<string>();
+      const found = all.filter(({ id, headers }) => {
+        const name = `${id} ${headers['webhook-timestamp']}`;
+        const isNew = !attempts.has(isOnce ? id : name);
+        attempts.add(isOnce ? id : name);
+        return isNew;
+      });
+      assert.equal(found.length, number, found.map(({ id, event }) => `${event.type} ${id}`).join(', '));
+      return found;
+    });
+
+  test('tell what happens to payments, signed, with the data of the lookup', async () => {
+    const me = await newMerchant(service);
+    const { secret } = await create(me, ['*'], 'all');
+    const id = await me.opened('authorization', { amount: 100 });
+    processed(await me.move('capture', id, 80));
+    processed(await me.move('refund', id, 30));
+    await me.order('authorization', { amount: REJECTED });
+    const received = await requestsTo('all', 4);
+    assert.deepEqual(received.map(({ event }) => event.type).sort(), [
+      'payment.authorized',
+      'payment.collected',
+      'payment.declined',
+      'payment.refunded',
+    ]);
+    for (const each of received) {
+      assert.ok(isSigned(each, secret));
+      assert.match(each.id, /^evt_[a-z]{25}$/);
+      assert.equal(each.headers['content-type'], 'application/json');
+      assert.match(String(each.headers['user-agent']), /^cardvault\/[0-9.]+$/);
+      assert.equal(each.event.environment, 'sandbox');
+      assert.deepEqual(Object.keys(each.event), ['type', 'timestamp', 'environment', 'data']);
+    }
+    const lookup = await service.call('GET', `/v1/payments/transactions/${id}`, { key: me.key });
+    const refunded = received.find(({ event }) => event.type === 'payment.refunded');
+    assert.equal(refunded?.event.data.transaction_info.payment_id, id);
+    assert.deepEqual(
+      refunded?.event.data.order_info.amount_details.refunded_amount,
+      lookup.json.data.order_info.amount_details.refunded_amount,
+    );
+  });
+
+  test('tell of an unknown outcome, and of its resolution', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['*'], 'doubt');
+    await me.order('authorization', { amount: TIMES_OUT });
+    service.advance(MINUTE);
+    const received = await requestsTo('doubt', 3, true);
+    assert.deepEqual(received.map(({ event }) => event.type).sort(), [
+      'payment.authorized',
+      'payment.in_doubt',
+      'payment.resolved',
+    ]);
+  });
+
+  test('tell each deleted token, and nothing that was not selected', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['token.deleted'], 'tokens');
+    const pan = luhnPan('411111');
+    const created = await service.call('POST', '/v1/tokenization/simple', {
+      key: me.key,
+      body: { chd: [{ card: pan, name: 'A Holder', exp: '12/40' }], tags: [], scheme: 7 },
+    });
+    assert.equal(created.status, 200, created.text);
+    const [{ token }] = created.json.data.tokens;
+    const deleted = await service.call('DELETE', '/v1/tokens', { key: me.key, body: { tokens: [token, 'unknown'] } });
+    assert.equal(deleted.status, 200, deleted.text);
+    const [received] = await requestsTo('tokens', 1);
+    assert.deepEqual(received?.event.data, { token });
+    assert.ok(!received?.body.includes(pan));
+  });
+
+  test('are sent again by the schedule, with the same id and body, and fail at its end', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'again');
+    const { respond } = receiver;
+    receiver.respond = ({ path }, response) => void response.writeHead(path === '/again' ? 500 : 204).end();
+    await me.order('authorization', { amount: REJECTED });
+    await requestsTo('again', 1);
+    service.advance(6 * SECOND);
+    await requestsTo('again', 2);
+    service.advance(6 * MINUTE);
+    const received = await requestsTo('again', 3);
+    assert.equal(new Set(received.map((each) => each.id + each.body)).size, 1);
+    assert.equal(new Set(received.map(({ headers }) => headers['webhook-timestamp'])).size > 1, true);
+    await untilPasses(async () => {
+      const { json } = await service.call('GET', `/v1/webhooks/${id}`, { key: me.key });
+      // None has succeeded since its first attempt.
+      assert.equal(json.data.disabled_reason, 'failing');
+      assert.equal(json.data.last_delivery.status_code, 500);
+    });
+    const list = await service.call('GET', `/v1/webhooks/${id}/deliveries?status=failed`, { key: me.key });
+    assert.equal(list.json.data.deliveries[0].attempts, 3);
+    receiver.respond = respond;
+    const disabled = await service.call('POST', `/v1/webhooks/${id}/replay`, {
+      key: me.key,
+      body: { event_id: received[0]?.id },
+    });
+    assert.equal(disabled.status, 400);
+    await service.call('POST', `/v1/webhooks/${id}`, { key: me.key, body: { status: 'enabled' } });
+    service.advance(3 * SECOND);
+    const since = new Date(service.now() - HOUR).toISOString();
+    const replayed = await service.call('POST', `/v1/webhooks/${id}/replay`, { key: me.key, body: { since } });
+    assert.equal(replayed.json.data.count, 1);
+    const again = await requestsTo('again', 4);
+    assert.equal(again[3]?.id, received[0]?.id);
+  });
+
+  test('end at an endpoint that responds 410', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'gone');
+    await create(me, ['webhook.disabled'], 'other');
+    receiver.respond = ({ path }, response) => void response.writeHead(path === '/gone' ? 410 : 204).end();
+    await me.order('authorization', { amount: REJECTED });
+    const [disabled] = await requestsTo('other', 1);
+    assert.deepEqual(disabled?.event.data, { id, reason: 'gone' });
+    const { json } = await service.call('GET', `/v1/webhooks/${id}`, { key: me.key });
+    assert.equal(json.data.status, 'disabled');
+    receiver.respond = (_, response) => void response.writeHead(204).end();
+  });
+
+  test('are signed with the old secret too during an overlap', async () => {
+    const me = await newMerchant(service);
+    const { id, secret } = await create(me, ['payment.declined'], 'rotated');
+    const rotated = await service.call('POST', `/v1/webhooks/${id}/rotate`, {
+      key: me.key,
+      body: { overlap_minutes: 5 },
+    });
+    service.advance(3 * SECOND);
+    await me.order('authorization', { amount: REJECTED });
+    const [first] = await requestsTo('rotated', 1);
+    assert.ok(first !== undefined && isSigned(first, secret) && isSigned(first, rotated.json.data.secret));
+    service.advance(6 * MINUTE);
+    await me.order('authorization', { amount: REJECTED });
+    const [, second] = await requestsTo('rotated', 2);
+    assert.ok(second !== undefined && !isSigned(second, secret) && isSigned(second, rotated.json.data.secret));
+  });
+
+  test('are tried once on request, also while disabled, ten times a minute', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'tried');
+    await service.call('POST', `/v1/webhooks/${id}`, { key: me.key, body: { status: 'disabled' } });
+    const tried = await service.call('POST', `/v1/webhooks/${id}/test`, { key: me.key });
+    assert.equal(tried.json.data.delivered, true, tried.text);
+    assert.equal(tried.json.data.status_code, 204);
+    const [received] = await requestsTo('tried', 1);
+    assert.deepEqual([received?.event.type, received?.event.data], ['webhook.test', {}]);
+    for (let count = 0; count < 9; count++) await service.call('POST', `/v1/webhooks/${id}/test`, { key: me.key });
+    assert.equal((await service.call('POST', `/v1/webhooks/${id}/test`, { key: me.key })).status, 429);
+    const list = await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key: me.key });
+    assert.deepEqual(list.json.data.deliveries, []);
+  });
+
+  test('refuse bad input, and know nothing of other accounts', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'mine');
+    const other = await newMerchant(service);
+    for (const [method, path, body] of [
+      ['GET', `/v1/webhooks/${id}`, undefined],
+      ['POST', `/v1/webhooks/${id}`, { status: 'disabled' }],
+      ['DELETE', `/v1/webhooks/${id}`, undefined],
+      ['POST', `/v1/webhooks/${id}/rotate`, {}],
+      ['POST', `/v1/webhooks/${id}/test`, undefined],
+      ['GET', `/v1/webhooks/${id}/deliveries`, undefined],
+      ['POST', `/v1/webhooks/${id}/replay`, { since: '2026-01-01' }],
+    ] as const) {
+      const { status, json } = await service.call(method, path, {
+        key: other.key,
+        ...(body !== undefined && { body }),
+      });
+      assert.deepEqual([status, json.desc], [400, 'id: no such webhook'], `${method} ${path}`);
+    }
+    for (const [body, field] of [
+      [{ events: ['*'] }, 'url'],
+      [{ url: receiver.url, events: [] }, 'events'],
+      [{ url: receiver.url, events: ['payment.unknown'] }, 'events'],
+      [{ url: receiver.url, events: ['*', 'token.deleted'] }, 'events'],
+      [{ url: receiver.url, events: ['webhook.test'] }, 'events'],
+      [{ url: 'https://10.0.0.1/', events: ['*'] }, 'url'],
+      [{ url: receiver.url, events: ['*'], description: `card ${luhnPan('411111')}` }, 'description'],
+    ] as const) {
+      const { status, json } = await service.call('POST', '/v1/webhooks', { key: me.key, body });
+      assert.equal(status, 400);
+      assert.ok(json.desc.startsWith(field), json.desc);
+    }
+  });
+
+  test('are ten at most', async () => {
+    const me = await newMerchant(service);
+    for (let count = 0; count < 10; count++) await create(me, ['*'], `many-${count}`);
+    const { status } = await service.call('POST', '/v1/webhooks', {
+      key: me.key,
+      body: { url: receiver.url, events: ['*'] },
+    });
+    assert.equal(status, 400);
+  });
+
+  test('of an endpoint that does not respond delay no other endpoint', async () => {
+    const [slow, quick] = [await newMerchant(service), await newMerchant(service)];
+    await create(slow, ['*'], 'slow');
+    await create(quick, ['*'], 'quick');
+    receiver.respond = ({ path }, response) => {
+      if (path === '/quick') response.writeHead(204).end();
+    };
+    for (let count = 0; count < 30; count++) await slow.order('authorization', { amount: REJECTED });
+    await quick.order('authorization', { amount: REJECTED });
+    await requestsTo('quick', 1);
+    assert.ok(receiver.received.filter(({ path }) => path === '/slow').length <= 10);
+    receiver.respond = (_, response) => void response.writeHead(204).end();
+  });
+});
