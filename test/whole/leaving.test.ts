@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { hash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,6 +15,7 @@ import { Search } from '../fixtures/canaries.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { BIN, type CommandResult, Shell, withoutSettings } from '../fixtures/command.ts';
 import { databaseSettings, dropDatabase, storedBytes } from '../fixtures/database.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { runCommand, startProcess } from '../fixtures/service-process.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newMerchant, processed } from '../interface/payment-requests.ts';
@@ -464,6 +465,29 @@ describe('an import that is killed', { timeout: 240_000 }, () => {
     same.child.stdin?.end(text);
     assert.equal((await same.exited)[0], 0);
     assert.equal(await target.countTokens(account), 3000);
+  });
+});
+
+describe('an export that is killed', { skip: onlyLong }, () => {
+  test('leaves no file of that name, and a draft that only the recipient can open', async () => {
+    const account = await target.newAccount();
+    const pans = Array.from({ length: 1000 }, () => luhnPan('411111'));
+    await importDone(account, newFile(`pan\n${pans.join('\n')}\n`));
+    const output = newFile();
+    const settings = { CARDVAULT_DATA_DIR: target.directory, ...(await databaseSettings(target.directory)) };
+    const env = { ...withoutSettings(process.env), ...settings };
+    const args = ['export', ...sandbox(account), '--recipient', recipient, '--output', output, '--rate', '100'];
+    const child = spawn(process.execPath, [BIN, ...args], { env, stdio: 'ignore' });
+    const exited = once(child, 'exit');
+    const drafts = () => readdirSync(files).filter((name) => join(files, name).startsWith(`${output}.`));
+    await eventually(async () => drafts().length > 0);
+    child.kill('SIGKILL');
+    await exited;
+    assert.ok(!existsSync(output));
+    for (const name of drafts())
+      assert.deepEqual(new Search(pans.slice(0, 50)).found(readFileSync(join(files, name))), []);
+    const again = await target.shell.run(...args.slice(0, -2), '--json');
+    assert.deepEqual([again.code, again.json.counts.token], [0, pans.length]);
   });
 });
 
