@@ -11,6 +11,7 @@ import { loadBeginnings } from './beginnings.ts';
 import { checkExport, type ExportCheck } from './check-export.ts';
 import { CheckpointWriter, verifyCheckpoints } from './checkpoints.ts';
 import { exportToFile } from './export-file.ts';
+import { JournalTail } from './journal-tail.ts';
 import { assertPrunable, PruningError, type PruningResult, pruneLog } from './pruning.ts';
 import { readLines } from './read-lines.ts';
 import { checkRecordedHeads, HeadRecorder } from './recorded-heads.ts';
@@ -22,7 +23,7 @@ const START = Date.UTC(2026, 0, 1);
 describe('pruning the audit log', { timeout: 120_000 }, () => {
   let vault: AuditVault;
   const prune = (before: number, name = 'removed.jsonl', of: AuditVault = vault): Promise<PruningResult> =>
-    pruneLog({ ...of, origin: SERVICE_ORIGIN }, { before, file: vault.file(name) });
+    pruneLog({ ...of, origin: SERVICE_ORIGIN, receivers: [] }, { before, file: vault.file(name) });
   const verify = (): Promise<Verification> => {
     const { database, journalKey, signingKeys } = vault;
     return verifyJournal(database, journalKey, { signingKeys });
@@ -91,6 +92,17 @@ describe('pruning the audit log', { timeout: 120_000 }, () => {
     await vault.run("update journal set record = '{}' where account = 0 and sequence = 2");
     await assert.rejects(prune(START + DAY), /nothing was removed, because the audit log does not verify/);
     assert.equal(existsSync(vault.file('removed.jsonl')), false);
+  });
+
+  test('waits until the receivers have the records', async () => {
+    const pruning = { before: START + DAY, file: vault.file('removed.jsonl') };
+    const parts = { ...vault, origin: SERVICE_ORIGIN, receivers: ['syslog'] } as const;
+    await assert.rejects(pruneLog(parts, pruning), /--before: the receiver syslog lacks records before this time/);
+    assert.equal(existsSync(pruning.file), false);
+    const tail = new JournalTail(vault.database, 'syslog', { records: 10_000, chains: 10 });
+    for (let batch = await tail.next(); batch !== undefined; batch = await tail.next())
+      await vault.database.commit({ writes: tail.advance(batch) });
+    assert.ok((await pruneLog(parts, pruning)).records > 2500);
   });
 
   test('refuses a file that is not of this pruning, or was changed', async () => {

@@ -12,8 +12,10 @@ import { checkExport, type ExportCheck, type RemovedPart } from './check-export.
 import { deleteCheckpointsBefore, listBeginnings, replaceBeginnings } from './checkpoint-store.ts';
 import { loadVaultId } from './checkpoints.ts';
 import { type ChainRange, type ExportParts, type WrittenContent, writeLogFile } from './export-file.ts';
+import { measureLag } from './journal-tail.ts';
 import { readLines } from './read-lines.ts';
 import { formatChain } from './resumption.ts';
+import type { ShippingTarget } from './shipping.ts';
 import { listPublicKeys, type SignedStatement, signStatement, splitIntoParts, toHeadTuple } from './statements.ts';
 import { verifyJournal } from './verify-journal.ts';
 
@@ -25,6 +27,8 @@ import { verifyJournal } from './verify-journal.ts';
  */
 export interface PruningParts extends ExportParts {
   readonly origin: Origin;
+  /** Receivers that must have the records before these are removed. */
+  readonly receivers: readonly ShippingTarget[];
 }
 
 export interface Pruning {
@@ -72,6 +76,7 @@ export function assertPrunable(before: number, now: number, retentionMs: number)
 export async function pruneLog(parts: PruningParts, pruning: Pruning): Promise<PruningResult> {
   const { database, journalKey, signingKeys } = parts;
   await assertMayDelete(database);
+  await assertSent(parts, pruning.before);
   const verified = await verifyJournal(database, journalKey, { signingKeys });
   if (!verified.ok)
     throw new PruningError(`nothing was removed, because the audit log does not verify: ${verified.fault}`, {
@@ -95,6 +100,17 @@ async function assertMayDelete(database: Database): Promise<void> {
     throw new PruningError(
       'the role of CARDVAULT_DATABASE_URL may not delete from the journal; run this command with the role for pruning, see docs/operations.md',
     );
+  }
+}
+
+/** Removed records are not sent any more. */
+async function assertSent({ database, receivers }: PruningParts, before: number): Promise<void> {
+  for (const target of receivers) {
+    const { oldest } = await measureLag(database, target);
+    if (oldest !== undefined && oldest < before)
+      throw new PruningError(
+        `--before: the receiver ${target} lacks records before this time; wait until they are sent`,
+      );
   }
 }
 

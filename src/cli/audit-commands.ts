@@ -266,8 +266,11 @@ function pruneCommand(audit: Command, tools: CliContext): void {
       withCore(tools, async (core) => {
         const { assertPrunable, pruneLog } = await import('../audit/pruning.ts');
         const time = parseTime(before, '--before') ?? 0;
-        assertPrunable(time, core.clock(), tools.paths().auditRetentionMs);
-        const result = await pruneLog({ ...core, origin: tools.operatorOrigin() }, { before: time, file });
+        const { auditRetentionMs, auditReceivers } = tools.paths();
+        assertPrunable(time, core.clock(), auditRetentionMs);
+        const receivers = (['syslog', 'otlp'] as const).filter((target) => auditReceivers[target] !== undefined);
+        const parts = { ...core, origin: tools.operatorOrigin(), receivers };
+        const result = await pruneLog(parts, { before: time, file });
         const { records, chains, sha256, isResumed } = result;
         const lines = [
           `removed ${formatCount(records, 'record')} in ${formatCount(chains, 'chain')}, which ${file} holds`,

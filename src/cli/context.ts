@@ -84,6 +84,8 @@ export interface PathSettings {
   readonly consoleUrl: string | undefined;
   /** How long records of the audit log remain in the database. */
   readonly auditRetentionMs: number;
+  /** Receivers of the audit log; undefined: none of the kind. */
+  readonly auditReceivers: { readonly syslog: object | undefined; readonly otlp: object | undefined };
   /** The name that `CARDVAULT_OPERATOR` gives the operator; without it the user of the operating system is recorded. */
   readonly operatorName: string | undefined;
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -119,6 +120,12 @@ describe('an audit log for outsiders', { timeout: 120_000 }, () => {
     assert.match(next, /\\"number\\":2,/);
     assert.equal((await run('audit', 'checkpoint', '--new')).out, next);
     writeFileSync(away('checkpoints.jsonl'), next);
+    const { statement, signature } = JSON.parse(next);
+    writeFileSync(away('signed.bin'), `cardvault audit-checkpoint v1\n${statement}`);
+    writeFileSync(away('signature.bin'), Buffer.from(signature, 'base64'));
+    const files = ['-inkey', away('vault.pem'), '-in', away('signed.bin'), '-sigfile', away('signature.bin')];
+    const openssl = spawnSync('openssl', ['pkeyutl', '-verify', '-pubin', '-rawin', ...files], { encoding: 'utf8' });
+    assert.match(openssl.stdout, /Signature Verified Successfully/, openssl.stderr);
     const noted = ['--checkpoints', away('checkpoints.jsonl')];
     await run('audit', 'export', away('later.jsonl'));
     const check = (file: string) => run('audit', 'check', away(file), '--key', away('vault.pem'), ...noted, '--json');
