@@ -1,0 +1,80 @@
+import type { Order } from './shop.ts';
+
+/** The pages of the shop. */
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
+
+const price = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
+
+const page = (title: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
+<title>${escapeHtml(title)}</title>
+<style>
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 32rem; margin: 2rem auto; padding: 0 1rem; color: #1a1c20; background: #fff }
+button { font: inherit; padding: .5rem 1rem; color: #fff; background: #1d5fd1; border: 0; border-radius: 6px; cursor: pointer }
+li { display: flex; justify-content: space-between; align-items: center; padding: .5rem 0; border-bottom: 1px solid #d7dae0 }
+ul { padding: 0; list-style: none }
+#card { margin: 1rem 0 }
+#message { color: #b3261e; min-height: 1.5em }
+</style>
+</head>
+<body>${body}</body>
+</html>
+`;
+
+export const shopPage = (items: Readonly<Record<string, number>>, orders: ReadonlyMap<string, Order>): string =>
+  page(
+    'Shop',
+    `<h1>Shop</h1><ul>${Object.entries(items)
+      .map(
+        ([item, cents]) =>
+          `<li>${escapeHtml(item)}, ${price(cents)} <form method="post" action="/orders"><button name="item" value="${escapeHtml(item)}">Buy</button></form></li>`,
+      )
+      .join('')}</ul>
+<h2>Orders</h2><ul>${[...orders.values()]
+      .map(({ id, item, status }) => `<li><a href="/orders/${id}">${escapeHtml(item)}</a> ${status}</li>`)
+      .join('')}</ul>`,
+  );
+
+/** The order with the card form, or with what became of it. */
+export function orderPage(order: Order, formOrigin: string): string {
+  const head = `<p><a href="/">Shop</a></p><h1>${escapeHtml(order.item)}, ${price(order.amount)}</h1>`;
+  if (order.status !== 'open') {
+    const refund =
+      order.status === 'paid'
+        ? `<form method="post" action="/orders/${order.id}/refund"><button>Refund</button></form>`
+        : '';
+    const card = order.card === undefined ? '' : `<p>${escapeHtml(order.card)}</p>`;
+    return page(
+      order.item,
+      `${head}<p id="status">${order.status}</p>${card}<p>${order.events.join(', ')}</p>${refund}`,
+    );
+  }
+  const options = JSON.stringify({ session: order.sessionId, clientSecret: order.clientSecret });
+  return page(
+    order.item,
+    `${head}<div id="card"></div><button id="pay">Pay</button><p id="message" role="status"></p>
+<script src="${formOrigin}/v1/cardvault.js"></script>
+<script>
+const form = CardVault.mount('#card', ${options});
+const [button, message] = [document.querySelector('#pay'), document.querySelector('#message')];
+form.on('enter', () => button.click());
+button.addEventListener('click', async () => {
+  button.disabled = true;
+  message.textContent = '';
+  try {
+    await form.submit();
+    await fetch('/orders/${order.id}/pay', { method: 'POST' });
+    location.reload();
+  } catch (error) {
+    message.textContent = error.code === 'invalid_fields' ? '' : 'That did not work: ' + (error.code ?? 'no connection');
+    button.disabled = false;
+  }
+});
+</script>`,
+  );
+}
