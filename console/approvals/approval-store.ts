@@ -16,6 +16,7 @@ import {
   write,
 } from '../../src/storage/database.ts';
 import { yieldBeforeScan } from '../../src/storage/pagination.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { unsealRows } from '../people/sealing.ts';
 import { type Approval, type ApprovalView, isUnfinished, type RequestedCall, truncateSummary } from './approval.ts';
@@ -251,19 +252,32 @@ async function sealRecord(keyring: Keyring, approval: Approval): Promise<Uint8Ar
   return sealJson(keyring, approval, 'requests', recordContext(approval), record);
 }
 
+const toBound = (row: Row): Bound => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+  id: text(row, 'id'),
+  status: text(row, 'status') as ApprovalStatus,
+  requestedBy: text(row, 'requested_by'),
+  decidedBy: textOrNull(row, 'decided_by'),
+  createdAt: integer(row, 'created_at'),
+  expiresAt: integer(row, 'expires_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'approvals',
+    purpose: 'requests',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['status', 'requested_by', 'decided_by', 'created_at', 'expires_at'],
+    contexts: { record: (row) => recordContext(toBound(row)), call: (row) => callContext(toBound(row)) },
+  },
+];
+
 function unsealApprovals(keyring: Keyring, rows: readonly Row[]): Promise<Approval[]> {
   let bytes = 0;
   return unsealRows(rows, async (row) => {
-    const bound: Bound = {
-      account: text(row, 'account'),
-      environment: text(row, 'environment') as Environment,
-      id: text(row, 'id'),
-      status: text(row, 'status') as ApprovalStatus,
-      requestedBy: text(row, 'requested_by'),
-      decidedBy: textOrNull(row, 'decided_by'),
-      createdAt: integer(row, 'created_at'),
-      expiresAt: integer(row, 'expires_at'),
-    };
+    const bound = toBound(row);
     const sealed = blob(row, 'record');
     bytes += sealed.length;
     // Other requests are served between large ones.

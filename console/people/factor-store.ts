@@ -10,6 +10,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import type { Passkey } from './passkey.ts';
 import { sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
@@ -101,16 +102,29 @@ export const deleteFactor = (person: string, id: string): Write => write(DELETE,
 
 export const deleteFactorsByPerson = (person: string): Write => write(DELETE_BY_PERSON, [person]);
 
+const toBoundColumns = (row: Row): BoundColumns => ({
+  person: text(row, 'person'),
+  id: text(row, 'id'),
+  kind: text(row, 'kind') as FactorKind,
+  counter: integer(row, 'counter'),
+  createdAt: integer(row, 'created_at'),
+  lastUsedAt: integerOrNull(row, 'last_used_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'factors',
+    purpose: 'people',
+    scope: 'service',
+    key: ['person', 'id'],
+    bound: ['kind', 'counter', 'created_at', 'last_used_at'],
+    contexts: { record: (row) => recordContext(toBoundColumns(row)) },
+  },
+];
+
 async function unsealFactor(keyring: Keyring, row: Row): Promise<Factor | undefined> {
   const sealed = blob(row, 'record');
-  const bound = {
-    person: text(row, 'person'),
-    id: text(row, 'id'),
-    kind: text(row, 'kind') as FactorKind,
-    counter: integer(row, 'counter'),
-    createdAt: integer(row, 'created_at'),
-    lastUsedAt: integerOrNull(row, 'last_used_at'),
-  };
+  const bound = toBoundColumns(row);
   const record = await unsealRecord(keyring, recordContext(bound), sealed);
   return record === undefined ? undefined : ({ ...bound, record, sealed } as Factor);
 }

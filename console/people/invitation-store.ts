@@ -11,6 +11,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { OPERATOR, type Role } from './roles.ts';
 import { computeDigest, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
@@ -179,15 +180,29 @@ async function columnValues(keyring: Keyring, invitation: Invitation, secret: st
   return [account, id, digest, person ?? null, record, createdAt, expiresAt];
 }
 
+const toBoundColumns = (row: Row): BoundColumns => ({
+  account: text(row, 'account'),
+  id: text(row, 'id'),
+  createdAt: integer(row, 'created_at'),
+  expiresAt: integer(row, 'expires_at'),
+  person: textOrNull(row, 'person'),
+  digest: blob(row, 'digest'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'invitations',
+    purpose: 'people',
+    scope: 'service',
+    key: ['account', 'id'],
+    bound: ['digest', 'person', 'created_at', 'expires_at'],
+    contexts: { record: (row) => recordContext(toBoundColumns(row)) },
+  },
+];
+
 async function unsealInvitation(keyring: Keyring, row: Row): Promise<Invitation | undefined> {
-  const person = textOrNull(row, 'person');
-  const bound = {
-    account: text(row, 'account'),
-    id: text(row, 'id'),
-    createdAt: integer(row, 'created_at'),
-    expiresAt: integer(row, 'expires_at'),
-  };
-  const place = recordContext({ ...bound, person, digest: blob(row, 'digest') });
+  const { person, digest, ...bound } = toBoundColumns(row);
+  const place = recordContext({ ...bound, person, digest });
   const sealed = await unsealRecord<Sealed>(keyring, place, blob(row, 'record'));
   return sealed === undefined ? undefined : { ...bound, ...sealed, ...(person !== undefined && { person }) };
 }

@@ -1,6 +1,7 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import type { Person } from './person.ts';
 import { normalizeEmail } from './person.ts';
@@ -36,6 +37,23 @@ type Sealed = Pick<
 
 const recordContext = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
   serviceContext('people', id, String(revision), String(createdAt));
+
+const toBoundColumns = (row: Row): Pick<Person, 'id' | 'revision' | 'createdAt'> => ({
+  id: text(row, 'id'),
+  revision: integer(row, 'revision'),
+  createdAt: integer(row, 'created_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'people',
+    purpose: 'people',
+    scope: 'service',
+    key: ['id'],
+    bound: ['revision', 'created_at'],
+    contexts: { record: (row) => recordContext(toBoundColumns(row)) },
+  },
+];
 
 /** Finds a user; undefined also when the row was altered or moved in the database. */
 export const findPerson = async (database: Database, keyring: Keyring, id: string): Promise<Person | undefined> =>
@@ -98,7 +116,7 @@ function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
 
 async function unsealPerson(keyring: Keyring, row: Row | undefined): Promise<Person | undefined> {
   if (row === undefined) return undefined;
-  const columns = { id: text(row, 'id'), revision: integer(row, 'revision'), createdAt: integer(row, 'created_at') };
+  const columns = toBoundColumns(row);
   const sealed = await unsealRecord<Sealed>(keyring, recordContext(columns), blob(row, 'record'));
   if (sealed === undefined) return undefined;
   return { ...columns, ...sealed };

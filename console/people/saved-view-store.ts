@@ -2,6 +2,7 @@ import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 import type { ViewedList } from './viewed-lists.ts';
@@ -82,14 +83,27 @@ function sealView(keyring: Keyring, view: SavedView): Promise<Uint8Array> {
   return sealRecord(keyring, recordContext(view), record);
 }
 
+const toBoundColumns = (row: Row): BoundColumns => ({
+  account: text(row, 'account'),
+  person: text(row, 'person'),
+  id: text(row, 'id'),
+  createdAt: integer(row, 'created_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'saved_views',
+    purpose: 'people',
+    scope: 'service',
+    key: ['account', 'person', 'id'],
+    bound: ['created_at'],
+    contexts: { record: (row) => recordContext(toBoundColumns(row)) },
+  },
+];
+
 async function unsealView(keyring: Keyring, row: Row): Promise<StoredView | undefined> {
   const sealed = blob(row, 'record');
-  const bound = {
-    account: text(row, 'account'),
-    person: text(row, 'person'),
-    id: text(row, 'id'),
-    createdAt: integer(row, 'created_at'),
-  };
+  const bound = toBoundColumns(row);
   const record = await unsealRecord<SavedViewRecord>(keyring, recordContext(bound), sealed);
   return record && { ...bound, ...record, sealed };
 }

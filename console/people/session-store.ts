@@ -13,6 +13,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { computeDigest, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 import { IDLE_MS, type Session, type SessionNotes, type SessionStage } from './session.ts';
@@ -228,18 +229,30 @@ async function sealed(
   return { ...bound, csrf, address, userAgent, notes, sealed: await sealRecord(keyring, recordContext(bound), notes) };
 }
 
+const toBoundColumns = (row: Row): BoundColumns => ({
+  digest: blob(row, 'digest'),
+  id: text(row, 'id'),
+  person: text(row, 'person'),
+  stage: text(row, 'stage') as SessionStage,
+  createdAt: integer(row, 'created_at'),
+  steppedUpAt: integerOrNull(row, 'stepped_up_at'),
+  expiresAt: integer(row, 'expires_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'sessions',
+    purpose: 'people',
+    scope: 'service',
+    key: ['digest'],
+    bound: ['id', 'person', 'stage', 'created_at', 'stepped_up_at', 'expires_at'],
+    contexts: { record: (row) => recordContext(toBoundColumns(row)) },
+  },
+];
+
 async function unsealSession(keyring: Keyring, row: Row): Promise<Session | undefined> {
   const record = blob(row, 'record');
-  const bound = {
-    digest: blob(row, 'digest'),
-    id: text(row, 'id'),
-    person: text(row, 'person'),
-    stage: text(row, 'stage') as SessionStage,
-    createdAt: integer(row, 'created_at'),
-    lastActiveAt: integer(row, 'last_active_at'),
-    steppedUpAt: integerOrNull(row, 'stepped_up_at'),
-    expiresAt: integer(row, 'expires_at'),
-  };
+  const bound = { ...toBoundColumns(row), lastActiveAt: integer(row, 'last_active_at') };
   const notes = await unsealRecord<SessionNotes>(keyring, recordContext(bound), record);
   if (notes === undefined || !(await isActivityAuthentic(keyring, row))) return undefined;
   const { csrf, address, userAgent } = notes;

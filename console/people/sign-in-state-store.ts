@@ -10,6 +10,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 import type { SignInState } from './sign-in-state.ts';
@@ -58,6 +59,24 @@ type BoundColumns = Pick<StoredSignInState, 'person' | 'lastSignInAt' | 'passwor
 /** Binds the columns in clear: nothing can be enabled, unblocked or reset by writing to the database. */
 const recordContext = ({ person, lastSignInAt, passwordBlockedAt, disabledAt }: BoundColumns): EncryptionContext =>
   serviceContext('sign_in_states', person, ...[lastSignInAt, passwordBlockedAt ?? '', disabledAt ?? ''].map(String));
+
+const toBoundColumns = (row: Row): BoundColumns => ({
+  person: text(row, 'person'),
+  lastSignInAt: integer(row, 'last_sign_in_at'),
+  passwordBlockedAt: integerOrNull(row, 'password_blocked_at'),
+  disabledAt: integerOrNull(row, 'disabled_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'sign_in_states',
+    purpose: 'people',
+    scope: 'service',
+    key: ['person'],
+    bound: ['last_sign_in_at', 'password_blocked_at', 'disabled_at'],
+    contexts: { record: (row) => recordContext(toBoundColumns(row)) },
+  },
+];
 
 type Sealed = Omit<SignInState, 'lastSignInAt' | 'passwordBlockedAt' | 'disabledAt'>;
 
@@ -135,12 +154,7 @@ async function columnValues(keyring: Keyring, person: string, state: SignInState
 }
 
 async function unsealState(keyring: Keyring, row: Row): Promise<StoredSignInState | undefined> {
-  const bound = {
-    person: text(row, 'person'),
-    lastSignInAt: integer(row, 'last_sign_in_at'),
-    passwordBlockedAt: integerOrNull(row, 'password_blocked_at'),
-    disabledAt: integerOrNull(row, 'disabled_at'),
-  };
+  const bound = toBoundColumns(row);
   const sealed = blob(row, 'record');
   const state = await unsealRecord<Sealed>(keyring, recordContext(bound), sealed);
   return state === undefined ? undefined : { ...bound, ...state, sealed };

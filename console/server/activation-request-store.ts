@@ -15,6 +15,7 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { unsealRows } from '../people/sealing.ts';
 
@@ -131,18 +132,31 @@ async function sealRequest(keyring: Keyring, request: ActivationRequest): Promis
   return sealJson(keyring, request, 'requests', recordContext(request), record);
 }
 
+const toBound = (row: Row): Bound => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+  id: text(row, 'id'),
+  status: text(row, 'status') as RequestStatus,
+  requestedBy: text(row, 'requested_by'),
+  decidedBy: textOrNull(row, 'decided_by'),
+  createdAt: integer(row, 'created_at'),
+  decidedAt: integerOrNull(row, 'decided_at'),
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'activation_requests',
+    purpose: 'requests',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['status', 'requested_by', 'decided_by', 'created_at', 'decided_at'],
+    contexts: { record: (row) => recordContext(toBound(row)) },
+  },
+];
+
 const unsealRequests = (keyring: Keyring, rows: readonly Row[]): Promise<ActivationRequest[]> =>
   unsealRows(rows, async (row) => {
-    const bound: Bound = {
-      account: text(row, 'account'),
-      environment: text(row, 'environment') as Environment,
-      id: text(row, 'id'),
-      status: text(row, 'status') as RequestStatus,
-      requestedBy: text(row, 'requested_by'),
-      decidedBy: textOrNull(row, 'decided_by'),
-      createdAt: integer(row, 'created_at'),
-      decidedAt: integerOrNull(row, 'decided_at'),
-    };
+    const bound = toBound(row);
     const record = await unsealJson<Sealed>(keyring, bound, 'requests', recordContext(bound), blob(row, 'record'));
     return record && { ...bound, ...record };
   });

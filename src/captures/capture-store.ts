@@ -2,7 +2,7 @@ import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
-import type { Tenant } from '../kernel/environment.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
 import {
   blob,
   blobOrNull,
@@ -15,6 +15,7 @@ import {
   write,
 } from '../storage/database.ts';
 import { type RecordCount, ROWS_COUNTED, toRecordCount } from '../storage/pagination.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord, parseSadRecord } from './capture.ts';
 
@@ -152,15 +153,36 @@ export const findCaptureRow = async (
   now: number,
 ): Promise<Row | undefined> => (await database.read(FIND, account, environment, id, now))[0];
 
+const toClearColumns = (row: Row): ClearColumns => ({
+  id: text(row, 'id'),
+  amount: integer(row, 'amount'),
+  currency: text(row, 'currency'),
+  createdAt: integer(row, 'created_at'),
+  expiresAt: integer(row, 'expires_at'),
+});
+
+const toTenant = (row: Row): Tenant => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+});
+
+/** Without `sad`, whose keys are destroyed with their hour of expiry, see `crypto/sad-keys.ts`. */
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'captures',
+    purpose: 'captures',
+    scope: 'tenant',
+    key: ['created_at', 'id'],
+    bound: ['amount', 'currency', 'expires_at', 'fingerprint'],
+    contexts: {
+      record: (row) => recordContext(toTenant(row), toClearColumns(row), toPanIndex(blobOrNull(row, 'fingerprint'))),
+    },
+  },
+];
+
 /** Unseals a row of `listActiveCaptures`. Throws `UnsealError`. */
 export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
-  const columns = {
-    id: text(row, 'id'),
-    amount: integer(row, 'amount'),
-    currency: text(row, 'currency'),
-    createdAt: integer(row, 'created_at'),
-    expiresAt: integer(row, 'expires_at'),
-  };
+  const columns = toClearColumns(row);
   const panIndex = toPanIndex(blobOrNull(row, 'fingerprint'));
   const context = recordContext(tenant, columns, panIndex);
   const record = await keyring.unseal(tenant, 'captures', context, blob(row, 'record'));

@@ -2,11 +2,22 @@ import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { DAY, type Random, SECOND } from '../kernel/clock.ts';
-import type { Tenant } from '../kernel/environment.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { blob, blobOrNull, type Database, integerOrNull, textOrNull, type Write, write } from '../storage/database.ts';
+import {
+  blob,
+  blobOrNull,
+  type Database,
+  integerOrNull,
+  type Row,
+  text,
+  textOrNull,
+  type Write,
+  write,
+} from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -187,3 +198,19 @@ export class IdempotencyKeys {
 
 const responseContext = (tenant: Tenant, id: Uint8Array): EncryptionContext =>
   encryptionContext(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'response');
+
+const toContext = (row: Row): EncryptionContext => {
+  const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
+  return responseContext(tenant, blob(row, 'id'));
+};
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'idempotency',
+    purpose: 'idempotency',
+    scope: 'tenant',
+    key: ['id'],
+    bound: [],
+    contexts: { response: toContext },
+  },
+];

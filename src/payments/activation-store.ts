@@ -1,8 +1,9 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { unsealJson } from '../crypto/sealed-json.ts';
-import type { Tenant } from '../kernel/environment.ts';
-import { blob, type Database, integer, text, type Write, write } from '../storage/database.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
+import { blob, type Database, integer, type Row, text, type Write, write } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type { ConfiguredSettings } from './settings.ts';
 
@@ -32,6 +33,22 @@ export type StoredSettings = { readonly revision: number } & (
 
 const recordContext = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
   encryptionContext(environment, account, 'processor-configurations', processor, String(revision), 'record');
+
+const toContext = (row: Row): EncryptionContext => {
+  const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
+  return recordContext(tenant, text(row, 'processor'), integer(row, 'revision'));
+};
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'processor_configurations',
+    purpose: 'payments',
+    scope: 'tenant',
+    key: ['processor'],
+    bound: ['revision'],
+    contexts: { record: toContext },
+  },
+];
 
 /** Settings by the name of the processor. */
 export async function findSettings(

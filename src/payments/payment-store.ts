@@ -14,6 +14,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type { Operation, OperationState, PaymentSnapshot } from './payment.ts';
 import {
@@ -213,16 +214,18 @@ export async function unsealPayment(keyring: Keyring, tenant: Tenant, row: Row):
 }
 
 async function unsealOperation(keyring: Keyring, tenant: Tenant, row: Row): Promise<Operation> {
-  const columns: OperationColumns = {
-    paymentId: text(row, 'payment'),
-    id: text(row, 'id'),
-    type: text(row, 'type') as OperationType,
-    state: text(row, 'state') as OperationState,
-    createdAt: integer(row, 'created_at'),
-  };
+  const columns = toOperationColumns(row);
   const record = await keyring.unseal(tenant, 'payments', operationContext(tenant, columns), blob(row, 'record'));
   return parseOperationRecord(record.toString('utf8'), columns);
 }
+
+const toOperationColumns = (row: Row): OperationColumns => ({
+  paymentId: text(row, 'payment'),
+  id: text(row, 'id'),
+  type: text(row, 'type') as OperationType,
+  state: text(row, 'state') as OperationState,
+  createdAt: integer(row, 'created_at'),
+});
 
 export const toPaymentColumns = (row: Row): PaymentColumns => ({
   id: text(row, 'id'),
@@ -242,6 +245,25 @@ export const toTenant = (row: Row): Tenant => ({
   account: text(row, 'account'),
   environment: text(row, 'environment') as Environment,
 });
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'payments',
+    purpose: 'payments',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['processor', 'status', 'operation_in_progress', 'created_at', 'attempts', 'due_at', 'in_doubt_since'],
+    contexts: { record: (row) => paymentContext(toTenant(row), toPaymentColumns(row), toReconciliationColumns(row)) },
+  },
+  {
+    table: 'payment_operations',
+    purpose: 'payments',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['payment', 'type', 'state', 'created_at'],
+    contexts: { record: (row) => operationContext(toTenant(row), toOperationColumns(row)) },
+  },
+];
 
 /** A payment that is due. */
 export interface DuePayment {

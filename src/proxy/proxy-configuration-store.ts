@@ -6,11 +6,13 @@ import {
   type Database,
   integer,
   integerOrNull,
+  type Row,
   text,
   type Value,
   type Write,
   write,
 } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import { expiryOf, fromRecord, newest, type ProxyConfiguration, toRecord } from './proxy-configuration.ts';
 
@@ -52,6 +54,28 @@ type Expiries = readonly [merchant: number | null, processor: number | null];
 const recordContext = ({ environment, account }: Tenant, revision: number, expiries: Expiries): EncryptionContext =>
   encryptionContext(environment, account, 'proxy-configurations', String(revision), ...expiries.map(String), 'record');
 
+const toExpiries = (row: Row): Expiries => [
+  integerOrNull(row, 'merchant_expires_at') ?? null,
+  integerOrNull(row, 'processor_expires_at') ?? null,
+];
+
+const toContext = (row: Row): EncryptionContext => {
+  const tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
+  return recordContext(tenant, integer(row, 'revision'), toExpiries(row));
+};
+
+/** One row at most for each tenant. */
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'proxy_configurations',
+    purpose: 'proxy',
+    scope: 'tenant',
+    key: ['environment'],
+    bound: ['revision', 'merchant_expires_at', 'processor_expires_at'],
+    contexts: { record: toContext },
+  },
+];
+
 export async function findRevision(database: Database, { account, environment }: Tenant): Promise<number | undefined> {
   const [row] = await database.read(REVISION, account, environment);
   return row === undefined ? undefined : integer(row, 'revision');
@@ -65,10 +89,7 @@ export async function findConfiguration(
   const [row] = await database.read(FIND, tenant.account, tenant.environment);
   if (row === undefined) return undefined;
   const revision = integer(row, 'revision');
-  const expiries = [
-    integerOrNull(row, 'merchant_expires_at') ?? null,
-    integerOrNull(row, 'processor_expires_at') ?? null,
-  ] as const;
+  const expiries = toExpiries(row);
   const record = await keyring.unseal(tenant, 'proxy', recordContext(tenant, revision, expiries), blob(row, 'record'));
   try {
     return { configuration: fromRecord(record.toString('utf8')), revision };

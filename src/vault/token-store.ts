@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, extendContext, type Sealer, UnsealError } from '../crypto/seal.ts';
-import type { Tenant } from '../kernel/environment.ts';
+import type { Environment, Tenant } from '../kernel/environment.ts';
 import type { Pan } from '../kernel/pan.ts';
 import {
   blob,
@@ -15,6 +15,7 @@ import {
   type Value,
   type Write,
 } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import { BlindIndex } from './blind-index.ts';
 import { IssuableHalf } from './issuable-half.ts';
@@ -289,13 +290,31 @@ export class TokenStore {
 export const loadBlindIndex = async (keyring: Keyring, tenant: Tenant): Promise<BlindIndex> =>
   new BlindIndex(await keyring.digestKey({ ...tenant, purpose: 'token-tags' }));
 
+const toClearColumns = (row: Row): ClearColumns => ({
+  token: fromSlot(blob(row, 'slot')),
+  scheme: integer(row, 'scheme') as Scheme,
+  createdAt: integer(row, 'created_at'),
+});
+
+const toTenant = (row: Row): Tenant => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+});
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'tokens',
+    purpose: 'tokens',
+    scope: 'tenant',
+    key: ['created_at', 'slot'],
+    bound: ['scheme'],
+    contexts: { record: (row) => recordContext(tenantContext(toTenant(row)), toClearColumns(row)) },
+  },
+];
+
 /** Unseals a row with slot, scheme, record and created_at. Throws `UnsealError`. */
 async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {
-  const columns = {
-    token: fromSlot(blob(row, 'slot')),
-    scheme: integer(row, 'scheme') as Scheme,
-    createdAt: integer(row, 'created_at'),
-  };
+  const columns = toClearColumns(row);
   const context = recordContext(tenantContext(tenant), columns);
   const record = await keyring.unseal(tenant, 'tokens', context, blob(row, 'record'));
   return fromTokenRecord(record.toString('utf8'), columns);
