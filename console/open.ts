@@ -4,6 +4,7 @@ import type { ShippingTarget } from '../src/audit/shipping.ts';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
 import type { PublicRoute } from '../src/http/server.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
+import type { SealedColumns } from '../src/storage/sealed-columns.ts';
 import type { Table } from '../src/storage/table.ts';
 import type { AlertMails } from './alerts/alert-mails.ts';
 import type { Mail, SmtpServer } from './alerts/smtp.ts';
@@ -19,6 +20,8 @@ export type VaultServices = Omit<ConsoleDependencies, 'people' | 'approvals'>;
 interface AlertFacts {
   /** Expiry of the listeners' certificate; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
+  /** Milliseconds after which a backup, and a drill, are overdue; undefined: never. */
+  readonly backupMaxAges: Readonly<Record<'backup' | 'drill', number | undefined>>;
   /** Address of the console. */
   consoleUrl(): string;
   /** The server that sends mails; undefined: none. */
@@ -52,6 +55,10 @@ export interface OpenedConsole {
 
 /** The commands of the console, for the command line of the vault. */
 export const operatorCommands = addOperatorCommands;
+
+/** The sealed columns of the console, which a drill opens. */
+export const listSealedConsoleColumns = async (): Promise<readonly SealedColumns[]> =>
+  (await import('./tables.ts')).SEALED_CONSOLE_COLUMNS;
 
 export const listConsoleTables = async (): Promise<readonly Table[]> => (await import('./tables.ts')).CONSOLE_TABLES;
 

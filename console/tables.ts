@@ -1,16 +1,17 @@
+import type { SealedColumns } from '../src/storage/sealed-columns.ts';
 import type { Table } from '../src/storage/table.ts';
 import { TABLES as alertMails } from './alerts/alert-mail-store.ts';
 import { TABLES as alerts } from './alerts/alert-store.ts';
 import { TABLES as personMails } from './alerts/person-mail-store.ts';
-import { TABLES as approvals } from './approvals/approval-store.ts';
-import { TABLES as factors } from './people/factor-store.ts';
-import { TABLES as invitations } from './people/invitation-store.ts';
+import { TABLES as approvals, SEALED_COLUMNS as sealedApprovals } from './approvals/approval-store.ts';
+import { TABLES as factors, SEALED_COLUMNS as sealedFactors } from './people/factor-store.ts';
+import { TABLES as invitations, SEALED_COLUMNS as sealedInvitations } from './people/invitation-store.ts';
 import { TABLES as memberships } from './people/membership-store.ts';
-import { TABLES as people } from './people/person-store.ts';
-import { TABLES as savedViews } from './people/saved-view-store.ts';
-import { TABLES as sessions } from './people/session-store.ts';
-import { TABLES as signInStates } from './people/sign-in-state-store.ts';
-import { TABLES as activationRequests } from './server/activation-request-store.ts';
+import { TABLES as people, SEALED_COLUMNS as sealedPeople } from './people/person-store.ts';
+import { TABLES as savedViews, SEALED_COLUMNS as sealedViews } from './people/saved-view-store.ts';
+import { SEALED_COLUMNS as sealedSessions, TABLES as sessions } from './people/session-store.ts';
+import { SEALED_COLUMNS as sealedStates, TABLES as signInStates } from './people/sign-in-state-store.ts';
+import { TABLES as activationRequests, SEALED_COLUMNS as sealedRequests } from './server/activation-request-store.ts';
 
 /** The tables of the console. */
 export const CONSOLE_TABLES: readonly Table[] = [
@@ -26,4 +27,16 @@ export const CONSOLE_TABLES: readonly Table[] = [
   ...savedViews,
   ...sessions,
   ...signInStates,
+];
+
+/** The sealed columns of the tables of the console. */
+export const SEALED_CONSOLE_COLUMNS: readonly SealedColumns[] = [
+  ...sealedApprovals,
+  ...sealedFactors,
+  ...sealedInvitations,
+  ...sealedPeople,
+  ...sealedRequests,
+  ...sealedSessions,
+  ...sealedStates,
+  ...sealedViews,
 ];

@@ -135,7 +135,8 @@ async function runService(
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
   const consoleUrl = (): string => config.consoleUrl ?? `https://localhost:${ports().console}`;
   const auditReceivers = listReceivers(config.auditReceivers);
-  const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, smtp: config.smtp, auditReceivers };
+  const { backupMaxAges, smtp } = config;
+  const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, backupMaxAges, smtp, auditReceivers };
   const background = await createBackground({ ...parts, ...node, leases, console: webConsole, facts, onTimeTrusted });
   const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
   const renewal = renewCertificate({ core, config, log, listeners, cards, workers });

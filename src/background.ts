@@ -49,6 +49,8 @@ interface BackgroundTask {
 interface ServiceFacts {
   /** Expiry of the listeners' certificate; undefined when it cannot be read. */
   certificateEnd(): number | undefined;
+  /** Milliseconds after which a backup, and a drill, are overdue; undefined: never. */
+  readonly backupMaxAges: Readonly<Record<'backup' | 'drill', number | undefined>>;
   consoleUrl(): string;
   readonly smtp: Config['smtp'];
   /** Receivers of the audit log. */

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
 import { type Config, ConfigError, parseConfig, SETTINGS } from './config.ts';
+import { DAY, HOUR } from './kernel/clock.ts';
 
 /** Every problem that is reported. */
 function problems(variables: Record<string, string>): readonly string[] {
@@ -53,6 +54,9 @@ const DEFAULTS: Config = {
   logLevel: 'info',
   drainMs: 30_000,
   smtp: undefined,
+  backupRecipients: [],
+  backupKeep: 0,
+  backupMaxAges: { backup: undefined, drill: undefined },
   workers: Math.min(Math.max(1, availableParallelism() - 1), 8),
   requestLogRows: 1_000_000,
   webhooks: {
@@ -111,6 +115,10 @@ describe('settings', () => {
       CARDVAULT_TLS_MAX_VERSION: '1.2',
       CARDVAULT_LOG_LEVEL: 'debug',
       CARDVAULT_DRAIN_SECONDS: '5',
+      CARDVAULT_BACKUP_RECIPIENTS: 'age1abc, age1pq1xyz',
+      CARDVAULT_BACKUP_KEEP: '14',
+      CARDVAULT_BACKUP_MAX_AGE: '26',
+      CARDVAULT_DRILL_MAX_AGE: '90',
       CARDVAULT_WORKERS: '1',
       CARDVAULT_REQUEST_LOG_ROWS: '0',
       CARDVAULT_CAPTURE_PORT: '445',
@@ -152,6 +160,9 @@ describe('settings', () => {
       logLevel: 'debug',
       drainMs: 5000,
       smtp: undefined,
+      backupRecipients: ['age1abc', 'age1pq1xyz'],
+      backupKeep: 14,
+      backupMaxAges: { backup: 26 * HOUR, drill: 90 * DAY },
       workers: 1,
       requestLogRows: 0,
       webhooks: { networks: ['10.0.0.0/8'], delays: [1000, 86_400_000] },
@@ -230,6 +241,10 @@ describe('settings', () => {
       ],
       ['CARDVAULT_OPERATOR', 'x'.repeat(101), ' ana', 'ana ', 'a\u200bna', 'ana\n', 'ﬁona', 'card 4111 1111 1111 1111'],
       ['CARDVAULT_DRAIN_SECONDS', '601', '1.5', '30s', '-1'],
+      ['CARDVAULT_BACKUP_RECIPIENTS', 'AGE-SECRET-KEY-1ABC', 'age1', 'age1abc age1xyz', 'ssh-ed25519'],
+      ['CARDVAULT_BACKUP_KEEP', '-1', '100001', 'all'],
+      ['CARDVAULT_BACKUP_MAX_AGE', '-1', '1d'],
+      ['CARDVAULT_DRILL_MAX_AGE', '-1', '10001'],
       ['CARDVAULT_WORKERS', '0', '9', '1.5', 'all'],
       [
         'CARDVAULT_CAPTURE_ORIGIN',

@@ -8,7 +8,7 @@ import { DEFAULT_FILES, DEFAULT_SOCKET, type ParsedCustody, parseCustody } from 
 import type { Host } from './http/listeners.ts';
 import type { LogLevel } from './http/log.ts';
 import type { TlsFiles } from './http/tls.ts';
-import { DAY, MINUTE, SECOND } from './kernel/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from './kernel/clock.ts';
 import { assertUnambiguous } from './kernel/displayable.ts';
 import { Failure } from './kernel/failure.ts';
 import { LIMITS } from './kernel/limits.ts';
@@ -65,6 +65,12 @@ export interface Config {
   readonly drainMs: number;
   /** The server that sends mails of the console; undefined: none. */
   readonly smtp: SmtpSettings | undefined;
+  /** Public keys that backups are encrypted for; checked by the command that uses them. */
+  readonly backupRecipients: readonly string[];
+  /** Encrypted backups that are kept in a folder; 0: all. */
+  readonly backupKeep: number;
+  /** Milliseconds after which a backup, and a drill, are overdue; undefined: never. */
+  readonly backupMaxAges: { readonly backup: number | undefined; readonly drill: number | undefined };
   /** Threads that serve the API; 1: the main thread. */
   readonly workers: number;
   /** Rows of the request log; 0: no log. */
@@ -282,6 +288,9 @@ const GROUP = /^([0-9]{1,9}|[a-z_][a-z0-9_.-]{0,31})$/i;
 const DEFAULT_HOST = '127.0.0.1,::1';
 const MAX_RATE = 1_000_000;
 const MAX_DRAIN_SECONDS = 600;
+const MAX_KEPT_BACKUPS = 100_000;
+const MAX_AGE_HOURS = 100_000;
+const MAX_AGE_DAYS = 10_000;
 const MAX_CONNECTIONS = 64;
 const MAX_TIMEOUT_MS = 600_000;
 const MAX_CHECKPOINT_MINUTES = 1440;
@@ -478,6 +487,29 @@ export const SETTINGS = {
   CARDVAULT_SMTP_PASSWORD_FILE: setting('', 'A file with the password of the SMTP server', (text) => text),
   CARDVAULT_SMTP_FROM: setting('', 'Sender of the mails, an email address', (text) =>
     text === '' || /^[^\s@<>"]+@[^\s@<>"]+$/.test(text) ? text : expected('an email address'),
+  ),
+  CARDVAULT_BACKUP_RECIPIENTS: setting(
+    '',
+    'Commands: public keys (age1…) that backups are encrypted for, separated by commas',
+    (text) => {
+      const recipients = commaList(text);
+      return recipients.every((recipient) => /^age1[a-z0-9]+$/.test(recipient))
+        ? recipients
+        : expected('public keys that start with age1, separated by commas');
+    },
+  ),
+  CARDVAULT_BACKUP_KEEP: setting(
+    '0',
+    'Commands: encrypted backups that are kept in a folder; older ones are removed after a new one was verified; 0: all',
+    (text) => parseInteger(text, 0, MAX_KEPT_BACKUPS),
+  ),
+  CARDVAULT_BACKUP_MAX_AGE: setting('0', 'Hours after which a missing new backup causes an alert; 0: never', (text) =>
+    parseInteger(text, 0, MAX_AGE_HOURS),
+  ),
+  CARDVAULT_DRILL_MAX_AGE: setting(
+    '0',
+    'Days after which a missing successful drill of a backup causes an alert; 0: never',
+    (text) => parseInteger(text, 0, MAX_AGE_DAYS),
   ),
   CARDVAULT_WORKERS: setting(
     '',
@@ -677,6 +709,12 @@ const configOf = (values: Settings, { credentialsFolder, isCapturePortSet }: Sur
     ...values.CARDVAULT_SMTP_URL,
     passwordFile: values.CARDVAULT_SMTP_PASSWORD_FILE || undefined,
     from: values.CARDVAULT_SMTP_FROM,
+  },
+  backupRecipients: values.CARDVAULT_BACKUP_RECIPIENTS,
+  backupKeep: values.CARDVAULT_BACKUP_KEEP,
+  backupMaxAges: {
+    backup: values.CARDVAULT_BACKUP_MAX_AGE === 0 ? undefined : values.CARDVAULT_BACKUP_MAX_AGE * HOUR,
+    drill: values.CARDVAULT_DRILL_MAX_AGE === 0 ? undefined : values.CARDVAULT_DRILL_MAX_AGE * DAY,
   },
   workers: values.CARDVAULT_WORKERS,
   requestLogRows: values.CARDVAULT_REQUEST_LOG_ROWS,

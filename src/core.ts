@@ -12,7 +12,7 @@ import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { groupIdOf, openCustody } from './crypto/custody/choose.ts';
 import type { AskSecret } from './crypto/custody/secret-source.ts';
-import type { Custody, RootKeys } from './crypto/custody.ts';
+import { type Custody, keyCheckValue, type RootKeys } from './crypto/custody.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
@@ -34,7 +34,9 @@ import { unfinishedCopy } from './storage/copy.ts';
 import type { Driver } from './storage/database.ts';
 import { insertRegister } from './storage/lane-register.ts';
 import { type OpenedDatabase, openDatabase } from './storage/open.ts';
+import { writeSnapshot } from './storage/snapshot.ts';
 import { shareDatabase } from './storage/sqlite/share-database.ts';
+import { removeAbandonedFolders, temporaryFolderOf } from './storage/sqlite/temporary-folder.ts';
 import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
 import { listCopiedTables } from './tables.ts';
 import { VERSION } from './version.ts';
@@ -96,6 +98,7 @@ export async function openCore(config: Config, clocks: Clocks, options: CoreOpti
   const custody = openCustody(config.rootKey, ask);
   const group = groupIdOf(config.rootKey.group);
   if (group !== undefined) shareFiles(config, group, createIfMissing);
+  removeAbandonedFolders(temporaryFolderOf(config.dataDirectory), clocks.clock());
   const opened = openDatabase(config.database, clocks.clock, random);
   try {
     const isNew = await prepareDatabase(opened, createIfMissing);
@@ -206,6 +209,7 @@ async function buildCore(
   return {
     ...parts,
     ...webhookParts,
+    rootKeyCheck: keyCheckValue(root),
     idempotency,
     usage,
     requestLog: new RequestLog({ ...parts, rows: config.requestLogRows }),
@@ -219,6 +223,13 @@ async function buildCore(
     configurations: new ProxyConfigurations({ ...parts, changeControl }),
     activations: new PaymentActivations({ ...parts, processors: processors.byName, hosts, changeControl }),
     onHostRefused: processors.onHostRefused,
+    writeSnapshot: (path, tables) =>
+      writeSnapshot({
+        source: opened,
+        openTarget: () => openDatabase({ kind: 'sqlite', file: path }, clock, random),
+        path,
+        tables,
+      }),
     close: async () => {
       processors.close();
       webhookParts.sender.close();

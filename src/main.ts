@@ -100,6 +100,11 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     const config = parseConfig({ ...process.env, CARDVAULT_DATABASE_URL: address });
     return openDatabase(config.database, clockOf(config), systemRandom());
   },
+  openConfiguredDatabase: async () => {
+    const { openDatabase } = await import('./storage/open.ts');
+    const config = configuration();
+    return openDatabase(config.database, clockOf(config), systemRandom());
+  },
   unlockJournal: async (opened) => (await import('./core.ts')).unlockJournal(configuration(), opened, askSecret),
   start: async () => {
     const config = configuration();
@@ -125,6 +130,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   untilStopped,
   isTerminal: isatty(1),
   listConsoleTables: webConsole?.listConsoleTables,
+  listSealedConsoleColumns: webConsole?.listSealedConsoleColumns,
   addConsoleCommands: webConsole?.operatorCommands,
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),

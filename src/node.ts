@@ -2,6 +2,7 @@ import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { measureLag } from './audit/journal-tail.ts';
 import { listVerifications } from './audit/verification-store.ts';
+import { readBackupAges } from './backup/backup-store.ts';
 import { CaptureSessions } from './capture-sessions/capture-sessions.ts';
 import { Captures } from './captures/captures.ts';
 import { type Config, listReceivers } from './config.ts';
@@ -96,6 +97,7 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     listVerifications: () => listVerifications(database, core.journalKey),
     countAlteredRows: () => alteredRows.countByTable(),
     countMissingSadKeys: () => captures.countMissingSadKeys(),
+    readBackupAges: () => readBackupAges(database, core.clock()),
     measureShipping: () => measureShipping(core, config),
     countWaitingWebhooks: () => core.webhooks.countWaiting(),
   };

@@ -39,6 +39,7 @@ const WITHOUT_ACCOUNT = [
   'clock_records',
   'sad_keys',
   'verifications',
+  'backups',
   'mail_schedules',
   'person_mails',
 ];

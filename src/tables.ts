@@ -8,18 +8,23 @@ import { TABLES as auditCheckpoints } from './audit/checkpoint-store.ts';
 import { TABLES as auditPositions } from './audit/journal-tail.ts';
 import { TABLES as auditFindings } from './audit/review-store.ts';
 import { TABLES as verifications } from './audit/verification-store.ts';
+import { TABLES as backups } from './backup/backup-store.ts';
 import { TABLES as captureSessions } from './capture-sessions/session-store.ts';
-import { TABLES as captures } from './captures/capture-store.ts';
-import { TABLES as idempotency } from './idempotency/idempotency-keys.ts';
-import { TABLES as processorConfigurations } from './payments/activation-store.ts';
-import { TABLES as payments } from './payments/payment-store.ts';
+import { TABLES as captures, SEALED_COLUMNS as sealedCaptures } from './captures/capture-store.ts';
+import { TABLES as idempotency, SEALED_COLUMNS as sealedResponses } from './idempotency/idempotency-keys.ts';
+import { TABLES as processorConfigurations, SEALED_COLUMNS as sealedSettings } from './payments/activation-store.ts';
+import { TABLES as payments, SEALED_COLUMNS as sealedPayments } from './payments/payment-store.ts';
 import { TABLES as paymentTotals } from './payments/payment-totals.ts';
 import { TABLES as simulator } from './payments/processors/simulator/simulator-store.ts';
-import { TABLES as proxyConfigurations } from './proxy/proxy-configuration-store.ts';
+import {
+  TABLES as proxyConfigurations,
+  SEALED_COLUMNS as sealedConfigurations,
+} from './proxy/proxy-configuration-store.ts';
+import type { SealedColumns } from './storage/sealed-columns.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
 import { TABLES as imports } from './transfer/import-store.ts';
-import { TABLES as tokens } from './vault/token-store.ts';
+import { SEALED_COLUMNS as sealedTokens, TABLES as tokens } from './vault/token-store.ts';
 import { TABLES as webhookExpiries } from './webhooks/expiry-marks.ts';
 import { TABLES as webhooks } from './webhooks/webhook-store.ts';
 
@@ -35,6 +40,7 @@ export const VAULT_TABLES: readonly Table[] = [
   ...auditPositions,
   ...auditFindings,
   ...verifications,
+  ...backups,
   ...captureSessions,
   ...captures,
   ...idempotency,
@@ -53,3 +59,13 @@ export const VAULT_TABLES: readonly Table[] = [
 /** The tables that a copy has to move: all but those that belong to one database alone. */
 export const listCopiedTables = (consoleTables: readonly Table[]): readonly Table[] =>
   [...VAULT_TABLES, ...consoleTables].filter(({ isLocal }) => isLocal !== true);
+
+/** The sealed columns of every table of the vault. */
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  ...sealedCaptures,
+  ...sealedConfigurations,
+  ...sealedPayments,
+  ...sealedResponses,
+  ...sealedSettings,
+  ...sealedTokens,
+];

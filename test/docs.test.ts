@@ -74,6 +74,7 @@ describe('docs/operations.md', () => {
       countMissingSadKeys: async () => 0,
       measureShipping: async () => [],
       countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
+      readBackupAges: async () => ({ backup: undefined, drill: undefined }),
     });
     const names = (await metrics.registry()).getMetricsAsArray().map(({ name }) => name);
     const text = read('docs/operations.md');

@@ -5,12 +5,13 @@ import type { ReviewRule } from '../../src/audit/review-rules.ts';
 import { listFindings } from '../../src/audit/review-store.ts';
 import type { ShippingTarget } from '../../src/audit/shipping.ts';
 import { listVerifications } from '../../src/audit/verification-store.ts';
+import { findBackupTimes } from '../../src/backup/backup-store.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../../src/storage/database.ts';
-import type { Finding, Severity } from './alert.ts';
+import type { AlertKind, Finding, Severity } from './alert.ts';
 
 /** Sources of alerts: each returns the causes of its kind that exist now, and reads a bounded number of rows. */
 
@@ -22,6 +23,8 @@ export interface SourceDependencies {
   certificateEnd(): number | undefined;
   /** Receivers of the audit log; absent: none. */
   readonly auditReceivers?: readonly ShippingTarget[];
+  /** Milliseconds after which a backup, and a drill, are overdue; absent: never. */
+  readonly backupMaxAges?: { readonly backup?: number | undefined; readonly drill?: number | undefined };
 }
 
 type Source = (dependencies: SourceDependencies, now: number) => Promise<Finding[]>;
@@ -197,6 +200,20 @@ const reviewedLog: Source = async ({ database }, now) =>
       severity: REVIEW_SEVERITY[rule],
     }));
 
+/** Without any backup or drill, the alert begins when it is found. */
+const overdueBackups: Source = async ({ database, backupMaxAges = {} }, now) => {
+  if (backupMaxAges.backup === undefined && backupMaxAges.drill === undefined) return [];
+  const { backedUpAt, drilledAt } = await findBackupTimes(database);
+  const overdue = (kind: AlertKind, at: number | undefined, maxAge: number | undefined): Finding[] => {
+    if (maxAge === undefined || (at !== undefined && now - at <= maxAge)) return [];
+    return [{ ...NOTHING, ...SERVICE, kind, severity: 'high', since: at === undefined ? undefined : at + maxAge }];
+  };
+  return [
+    ...overdue('backup-overdue', backedUpAt, backupMaxAges.backup),
+    ...overdue('drill-overdue', drilledAt, backupMaxAges.drill),
+  ];
+};
+
 export const SOURCES: readonly Source[] = [
   unknownOutcomes,
   refusedRequests,
@@ -210,4 +227,5 @@ export const SOURCES: readonly Source[] = [
   unshippedLog,
   alteredRows,
   reviewedLog,
+  overdueBackups,
 ];

@@ -26,6 +26,8 @@ export const CAPABILITY_BY_KIND = {
   'dual-control-off': 'overview:read',
   'data-exported': 'audit:read',
   'operator-commands': 'operate',
+  'backup-overdue': 'operate',
+  'drill-overdue': 'operate',
 } as const satisfies Readonly<Record<string, Capability>>;
 
 export type AlertKind = keyof typeof CAPABILITY_BY_KIND;

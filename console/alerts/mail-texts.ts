@@ -96,6 +96,8 @@ export const MAIL_TEXTS: Readonly<Record<Language, MailTexts>> = {
       'dual-control-off': 'Dual control was switched off',
       'data-exported': 'Records were exported',
       'operator-commands': 'An operator ran commands',
+      'backup-overdue': 'A new backup is overdue',
+      'drill-overdue': 'A drill of a backup is overdue',
     },
   },
   es: {
@@ -126,6 +128,8 @@ export const MAIL_TEXTS: Readonly<Record<Language, MailTexts>> = {
       'dual-control-off': 'Se desactivó el control dual',
       'data-exported': 'Se exportaron registros',
       'operator-commands': 'Un operador ejecutó comandos',
+      'backup-overdue': 'Falta una copia de seguridad nueva',
+      'drill-overdue': 'Falta un simulacro de restauración',
     },
   },
 };

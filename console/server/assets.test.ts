@@ -33,6 +33,7 @@ describe('assets', () => {
       countMissingSadKeys: async () => 0,
       measureShipping: () => Promise.resolve([]),
       countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
+      readBackupAges: async () => ({ backup: undefined, drill: undefined }),
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });

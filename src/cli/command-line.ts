@@ -5,6 +5,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import { VERSION } from '../version.ts';
 import { accountCommands } from './account-commands.ts';
 import { auditCommands } from './audit-commands.ts';
+import { backupCommands } from './backup-commands.ts';
 import { clockCommands } from './clock-commands.ts';
 import type { CliContext, CliEnvironment } from './context.ts';
 import { databaseCommands } from './database-commands.ts';
@@ -66,6 +67,7 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   auditCommands(program, tools, exit);
   databaseCommands(program, tools);
   transferCommands(program, tools, exit);
+  backupCommands(program, tools, exit);
   keyringCommands(program, tools);
   unsealCommand(program, tools);
   clockCommands(program, tools);
@@ -100,7 +102,9 @@ function assertSubcommand(program: Command, args: readonly string[]): void {
     if (command === undefined) return;
   }
   const names = command.commands.map((child) => child.name());
-  if (names.length > 0) throw new UsageError(`a subcommand is missing: ${names.join(', ')}`);
+  // A command with an argument of its own works without a subcommand.
+  if (names.length > 0 && command.registeredArguments.length === 0)
+    throw new UsageError(`a subcommand is missing: ${names.join(', ')}`);
 }
 
 const firstLine = (text: string): string => (text.split('\n', 1)[0] ?? '').replace(/^error: /, '');

@@ -17,6 +17,7 @@ import type { ProxyConfigurations } from '../proxy/proxy-configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
@@ -33,6 +34,8 @@ export interface Core {
   readonly signingKeys: SigningKeys;
   /** The key that seals the journal. */
   readonly journalKey: KeyObject;
+  /** Identifies the root key, and reveals nothing of it. */
+  readonly rootKeyCheck: string;
   readonly accounts: Accounts;
   readonly changeControl: ChangeControl;
   readonly configurations: ProxyConfigurations;
@@ -44,6 +47,11 @@ export interface Core {
   readonly time: TimeGuard;
   readonly clockRecords: ClockRecordStore;
   readonly random: Random;
+  /**
+   * Writes the vault as it is at one moment to a new SQLite file, while nodes use it. `tables`: those to copy from a database
+   * of another kind.
+   */
+  writeSnapshot(path: string, tables: readonly Table[]): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -88,6 +96,10 @@ export interface PathSettings {
   readonly auditReceivers: { readonly syslog: object | undefined; readonly otlp: object | undefined };
   /** The name that `CARDVAULT_OPERATOR` gives the operator; without it the user of the operating system is recorded. */
   readonly operatorName: string | undefined;
+  /** Public keys that backups are encrypted for, unless a command names others. Not checked yet. */
+  readonly backupRecipients: readonly string[];
+  /** Encrypted backups that are kept in a folder; 0: all. */
+  readonly backupKeep: number;
 }
 
 export interface OpenOptions {
@@ -109,6 +121,8 @@ export interface CliEnvironment {
   start(): Promise<RunningService>;
   /** Parses an address as in `CARDVAULT_DATABASE_URL`. Throws a usage error when it is malformed. */
   openDatabase(address: string): Promise<OpenedDatabase>;
+  /** Opens the configured database, which need not contain a vault. */
+  openConfiguredDatabase(): Promise<OpenedDatabase>;
   /**
    * Opens the audit log of a database for writing; false when the configured root key is missing or belongs to another
    * database.
@@ -127,6 +141,8 @@ export interface CliEnvironment {
   readonly isTerminal: boolean;
   /** Returns the tables of the console, for copies; undefined without the console. */
   readonly listConsoleTables: (() => Promise<readonly Table[]>) | undefined;
+  /** Returns the sealed columns of the console, for drills; undefined without the console. */
+  readonly listSealedConsoleColumns: (() => Promise<readonly SealedColumns[]>) | undefined;
   /** Adds the commands of the console; undefined without the console. */
   readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;
   readonly clock: Clock;

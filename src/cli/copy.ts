@@ -126,7 +126,7 @@ interface CopyRun {
 }
 
 /** The tables of the console belong to the vault: a copy without them would lose its users. */
-async function listTables({ listConsoleTables }: CliContext): Promise<readonly Table[]> {
+export async function listTables({ listConsoleTables }: CliContext): Promise<readonly Table[]> {
   if (listConsoleTables === undefined)
     throw new UsageError(
       'the console is not installed, so its tables cannot be copied; install it, and run the command again',

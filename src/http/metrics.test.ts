@@ -18,11 +18,12 @@ test('a gauge whose source fails has no value, and the others are served', async
     countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
     countMissingSadKeys: count,
     measureShipping: () => Promise.resolve([]),
+    readBackupAges: async () => ({ backup: (await count()) * 1000, drill: undefined }),
   });
   const samples = async (): Promise<string[]> =>
     (await (await metrics.registry()).metrics())
       .split('\n')
-      .filter((line) => /^cardvault_(waiting|ready|payments_doubtful|altered|sad_keys)/.test(line));
+      .filter((line) => /^cardvault_(waiting|ready|payments_doubtful|altered|sad_keys|backup)/.test(line));
   const own = (lines: readonly string[]): string[] =>
     lines.filter((line) => !line.startsWith('cardvault_altered_rows'));
   const first = await samples();
@@ -31,6 +32,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     'cardvault_payments_doubtful 3',
     'cardvault_ready 1',
     'cardvault_sad_keys_missing 3',
+    'cardvault_backup_age_seconds 3',
   ]);
   assert.ok(first.includes('cardvault_altered_rows{table="accounts"} 3'));
   isAway = true;

@@ -14,6 +14,8 @@ interface VaultSources {
   /** Altered rows by table. */
   readonly countAlteredRows: () => Promise<ReadonlyMap<string, number>>;
   readonly countMissingSadKeys: () => Promise<number>;
+  /** Milliseconds since the newest backup and since the newest drill without a fault; undefined for none. */
+  readonly readBackupAges: () => Promise<Readonly<Record<'backup' | 'drill', number | undefined>>>;
   /** Deliveries of webhooks that wait, up to a bound, and the age of the oldest in seconds. */
   readonly countWaitingWebhooks: () => Promise<{ readonly number: number; readonly ageSeconds: number }>;
   /** How far each receiver of the audit log is behind. */
@@ -117,6 +119,7 @@ export class Metrics {
     addProtectionGauges(newGauge, this.#vault);
     addVerificationGauges(newGauge, this.#vault);
     addShippingGauges(newGauge, this.#vault);
+    addBackupGauges(newGauge, this.#vault);
     return registry;
   }
 
@@ -217,6 +220,17 @@ function addProtectionGauges(newGauge: NewGauge, sources: VaultSources): void {
   const missingHelp =
     'Keys that captures name and that are not here: security codes and track data of those captures are lost';
   newGauge('cardvault_sad_keys_missing', missingHelp, [], async () => [[{}, await sources.countMissingSadKeys()]]);
+}
+
+/** Adds gauges of the ages of backups, which have no value while there is none. */
+function addBackupGauges(newGauge: NewGauge, { readBackupAges }: VaultSources): void {
+  const ages = (name: string, help: string, kind: 'backup' | 'drill'): void =>
+    newGauge(name, help, [], async () => {
+      const age = (await readBackupAges())[kind];
+      return age === undefined ? [] : [[{}, age / 1000]];
+    });
+  ages('cardvault_backup_age_seconds', 'Time since the newest verified backup', 'backup');
+  ages('cardvault_backup_drill_age_seconds', 'Time since the newest drill of a backup without a fault', 'drill');
 }
 
 /** Adds gauges of the verification of the audit log. */

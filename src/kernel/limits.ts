@@ -21,6 +21,10 @@ export const LIMITS = {
   keyFileBytes: 64 * 1024,
   /** Recipients of an encrypted file, and identities of a file with private keys. */
   ageRecipients: 20,
+  /** Pieces in which files of a database are read and written. */
+  backupChunkBytes: 256 * 1024,
+  /** Manifest of a backup. It grows with the tables, and not with the records. */
+  backupManifestBytes: 1024 * 1024,
   /** Header of an encrypted file. A post-quantum recipient takes 1.6 KiB of it. */
   ageHeaderBytes: 64 * 1024,
   /** Iterations of PBKDF2 or PKCS#12 that a passphrase may need. They block the process for half a second at worst. */

@@ -178,11 +178,14 @@ export interface TableComparison extends TableDigest {
   readonly name: string;
 }
 
-export async function copyRows(move: CopyJob): Promise<void> {
+/** A copy of which only the rows are read. */
+export type RowsJob = Omit<CopyJob, 'source'> & { readonly source: Pick<Database, 'readStored'> };
+
+export async function copyRows(move: RowsJob): Promise<void> {
   for (const table of move.tables) await copyTable(table, move);
 }
 
-async function copyTable(table: Table, { source, target, progress }: CopyJob): Promise<void> {
+async function copyTable(table: Table, { source, target, progress }: RowsJob): Promise<void> {
   let rows = 0;
   let writing: Promise<void> = Promise.resolve();
   for await (const page of readPages(source, table, await findGreatestKey(target, table))) {

@@ -81,6 +81,13 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** A consistent view of a database at one moment, on a connection of its own. */
+export interface Snapshot {
+  /** Reads rows as the database holds them. */
+  readStored(sql: string, ...values: readonly Value[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
 /** A database with what the service needs to operate it. */
 export interface Driver extends Database {
   /** Number of units that wait for the next commit. */

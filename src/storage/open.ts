@@ -2,7 +2,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { SadKeyStore } from '../crypto/sad-keys.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import type { Driver } from './database.ts';
+import type { Driver, Snapshot } from './database.ts';
 import { PeriodicTask, type PeriodicWork } from './periodic-task.ts';
 import { DatabaseClock, SYNC_INTERVAL_MS } from './postgres/database-clock.ts';
 import { PostgresDatabase, type PostgresPool } from './postgres/postgres.ts';
@@ -34,6 +34,8 @@ export interface OpenedDatabase {
    * created the file.
    */
   connect(): Promise<boolean>;
+  /** PostgreSQL: opens a consistent view for a backup. Undefined with SQLite, whose file is copied as it is. */
+  readonly openSnapshot: (() => Promise<Snapshot>) | undefined;
   /** SQLite: returns a port to the writer, for another thread that opens the database. */
   connectWriter(): MessagePort | undefined;
   /** Calls the listener once when no later write can succeed in this process. */
@@ -63,6 +65,7 @@ export function openDatabase(
     isShared: false,
     hasSharedClock: false,
     connect: () => Promise.resolve(true),
+    openSnapshot: undefined,
     connectWriter: () => database.connectWriter(),
     onBroken: (listener) => database.onBroken(listener),
     maintenance: () => IDLE,
@@ -94,6 +97,7 @@ function openPostgres(
     isShared: true,
     hasSharedClock: options.clock === 'database',
     connect,
+    openSnapshot: () => database.openSnapshot(),
     connectWriter: () => undefined,
     // Lost connections are opened again.
     onBroken: () => undefined,

@@ -30,7 +30,7 @@ const sizeSql = (table: Table): string =>
 
 /** Returns all rows behind a key. Throws when a value would change on its way. */
 export async function* readPages(
-  database: Database,
+  database: Pick<Database, 'readStored'>,
   table: Table,
   begin?: readonly Value[],
 ): AsyncGenerator<RowPage, void, undefined> {
@@ -101,7 +101,7 @@ export interface TableDigest {
 
 /** `progress` gets the number of rows that were read since its last call. */
 export async function digestTable(
-  database: Database,
+  database: Pick<Database, 'readStored'>,
   table: Table,
   progress: (rows: number) => void,
 ): Promise<TableDigest> {

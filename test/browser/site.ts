@@ -27,6 +27,7 @@ export async function startSite(
     countMissingSadKeys: async () => 0,
     measureShipping: () => Promise.resolve([]),
     countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
+    readBackupAges: async () => ({ backup: undefined, drill: undefined }),
   });
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };

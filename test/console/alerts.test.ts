@@ -5,6 +5,7 @@ import { can } from '../../console/people/roles.ts';
 import { listAlerts, markAlertsSeen } from '../../console/wire/alerts.ts';
 import { LogReview } from '../../src/audit/review.ts';
 import type { ShippingTarget } from '../../src/audit/shipping.ts';
+import { insertBackup } from '../../src/backup/backup-store.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -40,9 +41,13 @@ describe('alerts', { timeout: 120_000 }, () => {
   });
 
   /** Evaluates as the node does that holds the lease. */
-  const evaluate = async (certificateEnd?: number, auditReceivers: readonly ShippingTarget[] = []): Promise<void> => {
+  const evaluate = async (
+    certificateEnd?: number,
+    auditReceivers: readonly ShippingTarget[] = [],
+    backupMaxAges = {},
+  ): Promise<void> => {
     const { core } = service;
-    const sources = { ...core, certificateEnd: () => certificateEnd, auditReceivers };
+    const sources = { ...core, certificateEnd: () => certificateEnd, auditReceivers, backupMaxAges };
     await new AlertEvaluation({ ...core, clock: now }, sources).run();
   };
 
@@ -147,6 +152,32 @@ describe('alerts', { timeout: 120_000 }, () => {
     advance(8 * DAY);
     await evaluate();
     assert.deepEqual(await kindsOf(owner), []);
+  });
+
+  test('report to operators a backup and a drill that are overdue, until there is a new one', async () => {
+    const operator = await newPerson(service, '', 'operator');
+    const kinds = async (): Promise<string[]> => (await kindsOf(operator)).filter((kind) => kind.includes('overdue'));
+    const store = async (id: string, drillFault: string): Promise<void> => {
+      const facts = { createdAt: now(), file: `/${id}`, bytes: 1, sha256: '', recipients: ['age1'], rootKey: '' };
+      const stored = { id, ...facts, drilledAt: now(), drillFault, endedAt: undefined };
+      await commitOrThrow(service.core.database, { writes: [insertBackup(stored)] });
+    };
+    const ages = { backup: 2 * DAY, drill: 30 * DAY };
+    await evaluate(undefined, [], {});
+    assert.deepEqual(await kinds(), []);
+    await evaluate(undefined, [], ages);
+    assert.deepEqual(await kinds(), ['backup-overdue high', 'drill-overdue high']);
+    await store('faulty', 'a fault');
+    await evaluate(undefined, [], ages);
+    assert.deepEqual(await kinds(), ['drill-overdue high']);
+    await store('good', '');
+    await evaluate(undefined, [], ages);
+    assert.deepEqual(await kinds(), []);
+    advance(3 * DAY);
+    await evaluate(undefined, [], ages);
+    assert.deepEqual(await kinds(), ['backup-overdue high']);
+    await evaluate(undefined, [], {});
+    assert.deepEqual(await kinds(), []);
   });
 
   test('can be marked as seen, by each user alone, and only those that the user sees', async () => {

@@ -6,13 +6,14 @@ import { delimiter, join } from 'node:path';
  * Software that we did not write and that must accept what we emit. Each tool is optional: tests that need one say why
  * they are skipped when it is not there.
  */
-export type Tool = 'java' | 'java-wss4j' | 'java-santuario' | 'xmlsec1' | 'python-jwcrypto' | 'python-xmlsec';
+export type Tool = 'age' | 'java' | 'java-wss4j' | 'java-santuario' | 'xmlsec1' | 'python-jwcrypto' | 'python-xmlsec';
 
 const JARS = '/usr/share/java';
 const PYTHON = '/usr/bin/python3';
 const WITHIN_MS = 180_000;
 
 const PACKAGES: Readonly<Record<Tool, readonly string[]>> = {
+  age: ['age'],
   java: ['default-jdk-headless'],
   'java-wss4j': ['libwss4j-java', 'libxml-security-java'],
   'java-santuario': ['libxml-security-java'],
@@ -45,7 +46,7 @@ export const jarsOf = (tool: Tool): string[] => (LIBRARIES[tool] ?? []).map((nam
 export const python = PYTHON;
 
 function inspect(tool: Tool): string | false {
-  if (tool === 'xmlsec1') return onPath('xmlsec1') ? false : 'no xmlsec1';
+  if (tool === 'age' || tool === 'xmlsec1') return onPath(tool) ? false : `no ${tool}`;
   const modules = MODULES[tool];
   if (modules !== undefined) return lacksModules(modules);
   if (!onPath('java') || !onPath('javac')) return 'no Java development kit';

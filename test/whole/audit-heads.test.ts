@@ -53,10 +53,7 @@ describe('a service that records the heads of its audit log in a file', () => {
     await runWithSettings(variables, 'account', 'create', '--name', 'Lost');
     const noted = inFolder('before-restore.json');
     writeFileSync(noted, (await verify('--json')).out);
-    assert.equal(
-      (await runWithSettings(variables, 'restore', '--from', inFolder('older.db'), '--force', '--json')).code,
-      0,
-    );
+    assert.equal((await runWithSettings(variables, 'restore', inFolder('older.db'), '--force', '--json')).code, 0);
     const { code, out } = await verify('--heads', noted);
     assert.equal(code, 0);
     assert.match(

@@ -42,10 +42,10 @@ describe('beside a running service', () => {
     assert.equal(response.json.data.id, id);
     const file = join(fixture.directory, 'copy.db');
     const [backup] = await Promise.all([
-      runCommand(['backup', '--to', file, '--json'], variables),
+      runCommand(['backup', file, '--plain', '--json'], variables),
       ...Array.from({ length: 20 }, () => fixture.call('POST', '/v1/account', { key: 'wrong' })),
     ]);
-    assert.deepEqual((backup as ProcessResult).json(), { file });
+    assert.equal((backup as ProcessResult).json().file, file);
     if (!isLong) return;
     assert.equal((await runCommand(['audit', 'verify', '--json'], variables)).code, 0);
   });

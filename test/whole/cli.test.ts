@@ -46,18 +46,22 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['audit', 'export'],
   ['export', ...TENANT, '--recipient', RECIPIENT, '--output', '$file.age'],
   ['audit', 'public-key'],
-  ['backup', '--to', '$file'],
+  ['backup', '$file', '--plain'],
   ['copy', '--from', 'sqlite:cardvault.db', '--to', 'sqlite:$file.moved'],
-  ['restore', '--from', '$file', '--force'],
+  ['restore', '$file', '--force'],
 ];
 
-/** Commands that need a payment in doubt, a file, custodians, or an old log, and are tested where there are some. */
+/** Commands that need a payment in doubt, a file, a private key, custodians, or an old log, and are tested where there are some. */
 const ELSEWHERE = [
   'import',
   'payments resolve',
   'audit check',
   'audit checkpoint',
   'audit prune',
+  'backup list',
+  'backup end',
+  'drill',
+  'recovered',
   'operator invite',
   'operator list',
   'operator remove',
@@ -190,7 +194,9 @@ describe('the command line', () => {
       const groups = new Set(GROUPS);
       const all: string[] = [];
       for (const name of await listed()) {
-        if (groups.has(name)) all.push(...(await listed(name)).map((command) => `${name} ${command}`));
+        if (name === 'backup') all.push(name);
+        if (groups.has(name) || name === 'backup')
+          all.push(...(await listed(name)).map((command) => `${name} ${command}`));
         else all.push(name);
       }
       assert.deepEqual(all.sort(), [...COMMANDS.map(commandName), ...ELSEWHERE, 'serve'].sort());
@@ -232,10 +238,22 @@ describe('the command line', () => {
       [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '-1']],
       [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '43201']],
       [/expected minutes, 0 to 43200/, ['key', 'rotate', 'x', '--overlap', '1h']],
-      [/--to/, ['backup']],
-      [/exists already; give the name of a new file/, ['backup', '--to', BIN]],
-      [/--from: there is no file/, ['restore', '--from', '/nowhere/at/all']],
-      [/no intact backup/, ['restore', '--from', BIN, '--force']],
+      [/missing required argument 'file'/, ['backup']],
+      [/exists already; give the name of a new file/, ['backup', BIN, '--plain']],
+      [/--recipient: name a public key \(age1…\) that can open the backup/, ['backup', '/nowhere/at/all']],
+      [/--recipient: expected a recipient that starts with age1$/m, ['backup', '/nowhere', '--recipient', 'age1x']],
+      [/--recipient: is a private key/, ['backup', '/nowhere', '--recipient', 'AGE-SECRET-KEY-1X']],
+      [/--plain: cannot be combined with recipients/, ['backup', '/nowhere', '--plain', '--recipient', 'age1x']],
+      [/there is no folder \/nowhere/, ['backup', '/nowhere/at/all', '--plain']],
+      [/there is no such backup that has not ended/, ['backup', 'end', 'bkp_unknown']],
+      [/there is no folder/, ['backup', 'list', '/nowhere']],
+      [/expected 1 to 1000000/, ['drill', '--identity', BIN, '--sample', '0']],
+      [/contains more than 20 identities/, ['drill', '--identity', BIN]],
+      [/there is no file \/nowhere\/at\/all/, ['restore', '/nowhere/at/all']],
+      [/--identity: .* is not encrypted/, ['restore', BIN, '--identity', BIN]],
+      [/expected a time in ISO 8601/, ['recovered', '--to', 'yesterday']],
+      [/only PostgreSQL is recovered to a time/, ['recovered', '--to', '2026-01-01T00:00:00Z']],
+      [/no intact backup/, ['restore', BIN, '--force']],
       ...[
         '300.1.1.1',
         '1.2.3',
@@ -555,15 +573,15 @@ describe('the command line', () => {
     try {
       await run(own, 'account', 'create', '--name', 'Before');
       const file = join(own, 'copy.db');
-      assert.deepEqual((await run(own, 'backup', '--to', file, '--json')).json, { file });
+      assert.equal((await run(own, 'backup', file, '--plain', '--json')).json.file, file);
       await run(own, 'account', 'create', '--name', 'After');
-      assert.match((await run(own, 'restore', '--from', file)).err, /--force removes it, --keep-old moves it/);
-      const { database } = (await run(own, 'restore', '--from', file, '--force', '--json')).json;
+      assert.match((await run(own, 'restore', file)).err, /--force removes it, --keep-old moves it/);
+      const { database } = (await run(own, 'restore', file, '--force', '--json')).json;
       assert.ok(existsSync(database));
       const names = (await run(own, 'account', 'list', '--json')).json.map(({ name }: { name: string }) => name);
       assert.deepEqual(names, ['Before']);
       writeFileSync(join(own, 'other'), 'no database');
-      assert.match((await run(own, 'restore', '--from', join(own, 'other'), '--force')).err, /no intact backup/);
+      assert.match((await run(own, 'restore', join(own, 'other'), '--force')).err, /no intact backup/);
     } finally {
       rmSync(own, { recursive: true, force: true });
     }

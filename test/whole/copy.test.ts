@@ -241,11 +241,13 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
         open: () => Promise.reject(new Error('a copy opens no vault')),
         openDatabase: async (address) =>
           openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
+        openConfiguredDatabase: () => Promise.reject(new Error('a copy names its databases')),
         unlockJournal: () => Promise.resolve(false),
         start: () => Promise.reject(new Error('nothing serves')),
         untilStopped: () => Promise.resolve(),
         isTerminal: false,
         listConsoleTables: () => Promise.resolve(CONSOLE_TABLES),
+        listSealedConsoleColumns: undefined,
         addConsoleCommands: undefined,
         out: (text) => {
           out += text;

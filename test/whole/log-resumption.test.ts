@@ -28,12 +28,12 @@ describe('a vault that was backed up, restored and copied', () => {
   test('records the user of the backup, also in the backup, and the user of the restore', async () => {
     await done('account', 'create', '--name', 'A');
     const backup = join(directory, 'backup.db');
-    await done('backup', '--to', backup);
+    await done('backup', backup, '--plain');
     const [created, ...others] = await records('vault.backed-up');
     assert.deepEqual([created.actor.name, created.detail, others], ['Ana', { what: 'backup.db' }, []]);
     await done('account', 'create', '--name', 'Lost');
     const ends = (await done('audit', 'verify')).heads;
-    await done('restore', '--from', backup, '--force');
+    await done('restore', backup, '--force');
     const [restored, ...more] = await records('vault.restored');
     assert.deepEqual([restored.actor.name, restored.detail.what, more], ['Ana', 'backup.db', []]);
     assert.match(restored.detail.sha256, /^[0-9a-f]{64}$/);

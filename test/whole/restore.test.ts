@@ -37,7 +37,7 @@ describe('restore', { timeout: 120_000 }, () => {
   const backup = (): string => file('backup.db');
   const open = (folder: string): Promise<Core> => openCore(parseConfig({ CARDVAULT_DATA_DIR: folder }), systemClocks);
   const restore = (...more: string[]): Promise<CommandResult> =>
-    runInProcess(directory, 'restore', '--from', backup(), '--json', ...more);
+    runInProcess(directory, 'restore', backup(), '--json', ...more);
   const names = async (folder = directory): Promise<string[]> => {
     const core = await open(folder);
     const all = await core.accounts.list();
@@ -179,7 +179,7 @@ describe('restore', { timeout: 120_000 }, () => {
       rmSync(backup());
       const { code, err } = await runInProcess(
         directory,
-        ...['restore', '--from', file('cardvault.db.restored'), '--keep-old', file('old'), '--json'],
+        ...['restore', file('cardvault.db.restored'), '--keep-old', file('old'), '--json'],
       );
       assert.equal(err, '');
       assert.equal(code, 0);
@@ -233,7 +233,7 @@ describe('restore', { timeout: 120_000 }, () => {
 
   test('creates the data directory, and reports a missing root key', async () => {
     const fresh = join(directory, 'deep', 'fresh');
-    const from = ['restore', '--from', backup(), '--json'];
+    const from = ['restore', backup(), '--json'];
     const without = await runInProcess(fresh, ...from);
     assert.equal(without.code, 1);
     assert.match(JSON.parse(without.err).error, /root key file .* is missing.*put it back/);
@@ -273,7 +273,7 @@ describe('restore', { timeout: 120_000 }, () => {
 
   test('reports the path that cannot be created', async () => {
     const variables = { CARDVAULT_DATA_DIR: join(file('root.key'), 'below') };
-    const { code, err } = await runWithSettings(variables, 'restore', '--from', backup(), '--json');
+    const { code, err } = await runWithSettings(variables, 'restore', backup(), '--json');
     assert.equal(code, 1);
     assert.match(JSON.parse(err).error, /cannot be copied to .*: (ENOTDIR|EEXIST)/);
   });

@@ -69,7 +69,7 @@ describe('a backup that was created before an authorization', () => {
     assert.equal((await retrieved()).cvv, undefined);
     assert.equal((await retrieved(other)).cvv, CHD.cvv);
     await service.stop();
-    const ran = await runWithSettings(variables(), 'restore', '--from', backup(), '--force', '--json');
+    const ran = await runWithSettings(variables(), 'restore', backup(), '--force', '--json');
     assert.deepEqual([ran.code, ran.err], [0, '']);
     assert.ok(!existsSync(join(directory, 'cardvault.db.sad-keys')));
     service = await start();

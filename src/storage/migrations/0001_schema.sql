@@ -78,6 +78,22 @@ create table sad_keys (
 );
 create unique index sad_keys_open on sad_keys (environment, period) where closed_at is null;
 
+-- Backups that were created and verified, in clear; the audit log has the same facts under its seal. recipients is a JSON
+-- list, empty for a copy without encryption. root_key is the check value of the root key that opens the backup. ended_at is
+-- when the file was removed or reported as destroyed. drill_fault is empty when the last drill found no fault.
+create table backups (
+  id text not null primary key,
+  created_at bigint not null,
+  file text not null,
+  bytes bigint not null,
+  sha256 text not null,
+  recipients text not null,
+  root_key text not null,
+  drilled_at bigint,
+  drill_fault text,
+  ended_at bigint
+);
+
 -- Audit log.
 
 -- The journal: a chain of records for each account and lane. Records that belong to no account have the account 0.

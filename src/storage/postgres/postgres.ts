@@ -10,6 +10,7 @@ import {
   isValue,
   isWellFormed,
   type Row,
+  type Snapshot,
   StorageError,
   type UnitOfWork,
   type Value,
@@ -41,6 +42,12 @@ const ID_BYTES = 16;
 const ALIVE_TIMEOUT_MS = 2500;
 /** Statement timeout of migrations, and of starts that wait for another to migrate. */
 const MIGRATION_MS = 10 * MINUTE;
+
+/** How long the transaction of a snapshot may wait for the disk that its rows are written to. */
+const SNAPSHOT_IDLE_MS = 5 * MINUTE;
+
+const toReadError = (error: unknown): StorageError =>
+  error instanceof StorageError ? error : new StorageError(`a read failed: ${sqlState(error) ?? 'unknown'}`);
 
 /** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
 export class PostgresDatabase implements Driver {
@@ -146,8 +153,7 @@ export class PostgresDatabase implements Driver {
     try {
       return await this.#leastBusy().read(plain(sql, values));
     } catch (error) {
-      if (error instanceof StorageError) throw error;
-      throw new StorageError(`a read failed: ${sqlState(error) ?? 'unknown'}`);
+      throw toReadError(error);
     }
   }
 
@@ -177,6 +183,25 @@ export class PostgresDatabase implements Driver {
   /** No operation: the server's vacuum clears deleted rows. */
   scrub(): Promise<void> {
     return Promise.resolve();
+  }
+
+  /** Opens one transaction that sees the database as it is now, on a connection of its own. */
+  async openSnapshot(): Promise<Snapshot> {
+    const connection = await Connection.open(this.#options);
+    try {
+      await connection.command(`set idle_in_transaction_session_timeout = ${SNAPSHOT_IDLE_MS}`);
+      await connection.command('begin isolation level repeatable read, read only');
+    } catch (error) {
+      connection.destroy();
+      throw toReadError(error);
+    }
+    return {
+      readStored: (sql, ...values) =>
+        connection.run(plain(sql, values)).catch((error: unknown) => {
+          throw toReadError(error);
+        }),
+      close: () => connection.close(),
+    };
   }
 
   backup(): Promise<void> {

@@ -22,13 +22,23 @@ const CHUNK_BYTES = 1024 * 1024;
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 
-/** Copies a backup durably into the folder of the database, and does not change the database. */
-export function stageBackup(from: string, databaseFile: string): string {
+/** Returns the name of the file to restore from, in the folder of the database. There is none of this name. */
+export function prepareStaged(databaseFile: string): string {
   const staged = `${databaseFile}.restoring`;
   try {
     mkdirSync(dirname(databaseFile), { recursive: true, mode: USER_ONLY_DIRECTORY });
     // A crash may have left an older one.
     discardStaged(staged);
+  } catch (cause) {
+    throw new StorageError(`the backup cannot be copied to ${staged}: ${codeOf(cause)}`);
+  }
+  return staged;
+}
+
+/** Copies a backup durably into the folder of the database, and does not change the database. */
+export function stageBackup(from: string, databaseFile: string): string {
+  const staged = prepareStaged(databaseFile);
+  try {
     copyWhole(from, staged);
   } catch (cause) {
     throw new StorageError(`${from} cannot be copied to ${staged}: ${codeOf(cause)}`);
@@ -93,7 +103,7 @@ export function promoteStaged(staged: string, databaseFile: string, promotion: P
 export function assertNoInterruptedRestore(databaseFile: string): void {
   const verified = verifiedName(databaseFile);
   if (!existsSync(verified)) return;
-  const advice = `run the same cardvault restore again, or: cardvault restore --from ${verified} --force`;
+  const advice = `run the same cardvault restore again, or: cardvault restore ${verified} --force`;
   throw new StorageError(`a restore of ${databaseFile} was interrupted; ${advice}`);
 }
 

@@ -53,6 +53,8 @@ export const alerts = {
     'dual-control-off': 'Dual control off',
     'data-exported': 'Exports',
     'operator-commands': 'Commands of operators',
+    'backup-overdue': 'Overdue backups',
+    'drill-overdue': 'Overdue drills of backups',
   },
   kind: {
     'unknown-outcomes_one': 'One payment has an unknown outcome',
@@ -83,5 +85,7 @@ export const alerts = {
     'data-exported_other': '{{count}} exports by {{label}} within a day',
     'operator-commands_one': 'The operator {{label}} made one change by command within a day',
     'operator-commands_other': 'The operator {{label}} made {{count}} changes by command within a day',
+    'backup-overdue': 'A new backup is overdue: run cardvault backup',
+    'drill-overdue': 'A successful drill of a backup is overdue: run cardvault drill',
   },
 };

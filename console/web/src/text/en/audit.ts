@@ -87,6 +87,7 @@ export const audit = {
     access: { denied: 'Access denied' },
     audit: { read: 'Audit log read', exported: 'Audit log exported', pruned: 'Old audit records removed' },
     requests: { read: 'Request log read' },
+    backup: { verified: 'Backup verified', ended: 'Backup ended', drilled: 'Backup drilled' },
     vault: {
       'backed-up': 'Backup created',
       restored: 'Backup restored',

@@ -54,6 +54,8 @@ export const alerts: typeof english = {
     'dual-control-off': 'Control dual desactivado',
     'data-exported': 'Exportaciones',
     'operator-commands': 'Comandos de operadores',
+    'backup-overdue': 'Copias de seguridad atrasadas',
+    'drill-overdue': 'Simulacros de restauración atrasados',
   },
   kind: {
     'unknown-outcomes_one': 'Hay un pago con resultado desconocido',
@@ -86,5 +88,7 @@ export const alerts: typeof english = {
     'data-exported_other': '{{count}} exportaciones de {{label}} en un día',
     'operator-commands_one': 'El operador {{label}} hizo un cambio por comando en un día',
     'operator-commands_other': 'El operador {{label}} hizo {{count}} cambios por comando en un día',
+    'backup-overdue': 'Falta una copia de seguridad nueva: ejecute cardvault backup',
+    'drill-overdue': 'Falta un simulacro de restauración correcto: ejecute cardvault drill',
   },
 };

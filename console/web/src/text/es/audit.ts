@@ -93,6 +93,11 @@ export const audit: typeof english = {
       pruned: 'Entradas antiguas retiradas',
     },
     requests: { read: 'Registro de solicitudes leído' },
+    backup: {
+      verified: 'Copia de seguridad verificada',
+      ended: 'Copia de seguridad eliminada',
+      drilled: 'Simulacro de restauración',
+    },
     vault: {
       'backed-up': 'Copia de seguridad creada',
       restored: 'Copia de seguridad restaurada',
