@@ -11,6 +11,7 @@ import { checkExport, type ExportCheck, PublicKeyError, parsePublicKeys } from '
 import { type ExportSelection, exportToFile } from './export-file.ts';
 import { readLines } from './read-lines.ts';
 import type { HeadsLine } from './recorded-heads.ts';
+import { recordResumption } from './resumption.ts';
 import { type PublicKeys, signStatement } from './statements.ts';
 
 describe('an exported audit log', { timeout: 120_000 }, () => {
@@ -234,6 +235,34 @@ describe('an exported audit log', { timeout: 120_000 }, () => {
     assert.match((await checkFile(file, [unknown])).fault ?? '', /account acct_z, lane 1, record 1: .* missing/);
     const later = { ...beyond, at: vault.now + DAY };
     assert.deepEqual((await checkFile(file, [later])).noted, { found: 0, elsewhere: 1 });
+  });
+
+  test('explains noted heads that a restore replaced, by its record, and no later ones', async () => {
+    const restored = await openAuditVault();
+    try {
+      await restored.record('acct_a', 3);
+      const lost = [{ account: 'acct_a', lane: 1, sequence: 5, hash: 'e'.repeat(64) }];
+      const before = { at: restored.now, heads: lost };
+      restored.now += HOUR;
+      const origin = { actor: { type: 'operator', name: 'Ana' } } as const;
+      await recordResumption(restored, { action: 'vault.restored', origin, id: 'one', what: 'backup.db' });
+      restored.now += HOUR;
+      await restored.record('acct_a', 4);
+      const file = await exported({}, restored);
+      assert.deepEqual((await checkFile(file, [before])).noted, { found: 0, elsewhere: 1 });
+      const later = await checkFile(file, [{ at: restored.now, heads: lost }]);
+      assert.match(later.fault ?? '', /acct_a, lane 1, record 5: noted at .* another one/);
+    } finally {
+      await restored.close();
+    }
+  });
+
+  test('does not show the text of a forged file', async () => {
+    const statement = indexOf('{"type":"export"');
+    const fault = await faultOf(replaced(statement, /"key_id":"[^"]*"/, '"key_id":"\\u001b[2J"'));
+    assert.equal(fault, 'the line is no signed statement');
+    const chain = indexOf('{"type":"chain","account":"acct_a"');
+    assert.doesNotMatch(await faultOf(replaced(chain, '"acct_a"', '"\\u001b[2J"')), /\u001b/);
   });
 
   test('is complete while records are written', async () => {

@@ -2,9 +2,12 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, test } from 'node:test';
-import { type AuditVault, openAuditVault } from '../../test/fixtures/audit-vault.ts';
+import fc from 'fast-check';
+import { ACCOUNTS, type AuditVault, openAuditVault } from '../../test/fixtures/audit-vault.ts';
 import { signingKeysOf } from '../../test/fixtures/signing-keys.ts';
+import { inScope } from '../../test/scope.ts';
 import { DAY, HOUR } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { UnitOfWork, Value } from '../storage/database.ts';
 import { SERVICE_ORIGIN } from './audit.ts';
 import { loadBeginnings } from './beginnings.ts';
@@ -23,7 +26,7 @@ const START = Date.UTC(2026, 0, 1);
 describe('pruning the audit log', { timeout: 120_000 }, () => {
   let vault: AuditVault;
   const prune = (before: number, name = 'removed.jsonl', of: AuditVault = vault): Promise<PruningResult> =>
-    pruneLog({ ...of, origin: SERVICE_ORIGIN, receivers: [] }, { before, file: vault.file(name) });
+    pruneLog({ ...of, origin: SERVICE_ORIGIN, receivers: [] }, { before, file: of.file(name) });
   const verify = (): Promise<Verification> => {
     const { database, journalKey, signingKeys } = vault;
     return verifyJournal(database, journalKey, { signingKeys });
@@ -92,6 +95,35 @@ describe('pruning the audit log', { timeout: 120_000 }, () => {
     await vault.run("update journal set record = '{}' where account = 0 and sequence = 2");
     await assert.rejects(prune(START + DAY), /nothing was removed, because the audit log does not verify/);
     assert.equal(existsSync(vault.file('removed.jsonl')), false);
+  });
+
+  test('names more chains than one statement has room for', async () => {
+    const accounts = Array.from({ length: 2 * LIMITS.chainsPerStatement + 5 }, (_, index) => `acct_${index}`);
+    const many = await openAuditVault(START, accounts);
+    try {
+      const writer = new CheckpointWriter(many, () => undefined);
+      for (const account of accounts.slice(0, 300)) await many.record(account);
+      const records = accounts.slice(300).map((account) => ({
+        ...{ account, environment: '', at: START },
+        record: '{"action":"capture.deleted"}',
+      }));
+      await many.database.commit({ writes: [], journal: records });
+      await writer.write();
+      many.now += 200 * DAY;
+      await many.record('acct_1');
+      await prune(START + DAY, 'removed.jsonl', many);
+      const keys = await listPublicKeys(many.signingKeys);
+      const removed = await checkExport(readLines(many.file('removed.jsonl')), keys);
+      assert.deepEqual([removed.fault, removed.removed?.statements.length], [undefined, 3]);
+      const { database, journalKey, signingKeys } = many;
+      assert.equal((await verifyJournal(database, journalKey, { signingKeys })).fault, undefined);
+      await writer.write();
+      await exportToFile(many, many.file('export.jsonl'));
+      const check = await checkExport(readLines(many.file('export.jsonl')), keys);
+      assert.deepEqual([check.fault, check.chains, check.records], [undefined, accounts.length + 1, 2]);
+    } finally {
+      await many.close();
+    }
   });
 
   test('waits until the receivers have the records', async () => {
@@ -225,4 +257,50 @@ describe('pruning the audit log', { timeout: 120_000 }, () => {
     await prune(START + DAY);
     await verifying;
   });
+});
+
+/** A day on which accounts are used, and the log is pruned up to some days before it, or not. */
+const dayOfUse = fc.record({
+  days: fc.integer({ min: 0, max: 3 }),
+  uses: fc.array(fc.constantFrom('', ...ACCOUNTS), { maxLength: 6 }),
+  prunedDays: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
+});
+
+test('a log that is written and pruned in any order loses no record', { timeout: 120_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(dayOfUse, { minLength: 1, maxLength: 8 }), async (days) => {
+      const vault = await openAuditVault(START);
+      try {
+        const { database, journalKey, signingKeys } = vault;
+        const keys = await listPublicKeys(signingKeys);
+        await vault.record('');
+        const files: string[] = [];
+        for (const [index, { days: passed, uses, prunedDays }] of days.entries()) {
+          vault.now += passed * DAY;
+          for (const account of uses) await vault.record(account);
+          if (prunedDays === undefined) continue;
+          const file = vault.file(`removed-${index}.jsonl`);
+          const pruning = { before: vault.now - prunedDays * DAY, file };
+          await pruneLog({ ...vault, origin: SERVICE_ORIGIN, receivers: [] }, pruning).then(
+            () => files.push(file),
+            (error: Error) => assert.match(error.message, /no older records/),
+          );
+          assert.equal((await verifyJournal(database, journalKey, { signingKeys })).fault, undefined);
+        }
+        files.push(vault.file('rest.jsonl'));
+        await exportToFile(vault, vault.file('rest.jsonl'));
+        let records = 0;
+        for (const file of files) {
+          const check = await checkExport(readLines(file), keys);
+          assert.equal(check.fault, undefined);
+          records += check.records;
+        }
+        const written = await database.read('select sum(sequence) as number from journal_heads');
+        assert.equal(records, Number(written[0]?.['number']));
+      } finally {
+        await vault.close();
+      }
+    }),
+    { numRuns: inScope({ usual: 8, long: 200 }) },
+  );
 });

@@ -7,6 +7,7 @@ import { certify, OtlpServer, parseSyslog, SyslogServer } from '../../test/fixtu
 import { createSelfSigned } from '../crypto/certificate.ts';
 import { MINUTE } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { Value } from '../storage/database.ts';
 import { type ChainedRecord, emptyHead, hashRecord } from '../storage/journal.ts';
 import { JournalTail, measureLag } from './journal-tail.ts';
 import { OtlpReceiver, parseHeaders } from './otlp.ts';
@@ -105,6 +106,19 @@ describe('sending the audit log', { timeout: 120_000 }, () => {
       vault.now += MINUTE;
       await shipping.run();
       assert.deepEqual(keysOf().slice(9), ['acct_b/1 3']);
+    });
+
+    test('sends records again when it ended before their positions were stored', async () => {
+      const database = {
+        read: (sql: string, ...values: readonly Value[]) => vault.database.read(sql, ...values),
+        commit: () => Promise.reject(new Error('killed')),
+      } as unknown as AuditVault['database'];
+      const killed = new Shipping({ database, clock: vault.clock, receiver: receiver(), holdsLease });
+      await assert.rejects(killed.run(), /killed/);
+      assert.equal(server.messages.length, 9);
+      await shippingTo(receiver()).run();
+      assert.equal(server.messages.length, 18);
+      assert.equal(new Set(keysOf()).size, 9);
     });
 
     test('checks the certificate and name of the server, and reports codes only', async () => {

@@ -17,6 +17,8 @@ export const STATEMENT_KINDS = ['checkpoint', 'export', 'beginning'] as const;
 
 export type StatementKind = (typeof STATEMENT_KINDS)[number];
 
+const KEY_ID = /^[0-9a-f]{16}$/;
+
 /** The use under which each kind is signed: a statement of one kind is none of another. */
 const useOf = (kind: StatementKind): string => `audit-${kind}`;
 
@@ -150,7 +152,9 @@ export function parseStatementLine(line: string): SignedStatement | undefined {
   const value = parseJson(line) as Partial<Record<string, unknown>> | null | undefined;
   const { type, statement, key_id: keyId, signature } = value ?? {};
   const kind = STATEMENT_KINDS.find((each) => each === type);
-  if (kind === undefined || typeof statement !== 'string' || typeof keyId !== 'string') return undefined;
+  if (kind === undefined || typeof statement !== 'string') return undefined;
+  // The id is shown to people, and comes from a file that an attacker may have written.
+  if (typeof keyId !== 'string' || !KEY_ID.test(keyId)) return undefined;
   if (typeof signature !== 'string') return undefined;
   const signed = { kind, statement, keyId, signature: Buffer.from(signature, 'base64') };
   return formatStatementLine(signed) === line ? signed : undefined;
