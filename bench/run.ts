@@ -7,12 +7,14 @@ import { measurePeer } from './peer.ts';
 import { resultsPage } from './report.ts';
 import { isWithinCost, measureRequestLog, requestLogTable } from './request-log.ts';
 import { conditionsNow, readResults, writeResults } from './results.ts';
+import { measureRotation } from './rotation.ts';
 import { measureSoak } from './soak.ts';
 
 /** `npm run bench`: measures, prints the tables, and writes them at the end of a whole measurement. `bench/README.md` explains it. */
 const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlite|postgres] [--connections N,N] [--rounds N] [--seconds N]
        npm run bench -- --growth [MILLIONS,MILLIONS] [--database …] [--rounds N] [--seconds N]
        npm run bench -- --soak MINUTES [--database sqlite|postgres]
+       npm run bench -- --rotation MILLIONS [--rounds N] [--seconds N]
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --import MILLIONS [--database sqlite|postgres]
@@ -43,6 +45,7 @@ const DEFAULTS = {
   growth: { rounds: 6, seconds: 2 },
   peer: { rounds: 6, seconds: 5 },
   requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
+  rotation: { rounds: 10, seconds: 3 },
 };
 
 const RECORDS = 2000;
@@ -59,6 +62,7 @@ function parse() {
         seconds: { type: 'string' },
         growth: { type: 'boolean', default: false },
         soak: { type: 'string' },
+        rotation: { type: 'string' },
         peer: { type: 'string' },
         'request-log': { type: 'boolean', default: false },
         import: { type: 'string' },
@@ -79,9 +83,14 @@ function fail(): never {
 const { values, positionals } = parse();
 const isPositive = (text: string | undefined): boolean => text === undefined || Number(text) > 0;
 if (
-  ![values.rounds, values.seconds, values.soak, values.import, ...positionals.flatMap((text) => text.split(','))].every(
-    isPositive,
-  )
+  ![
+    values.rounds,
+    values.seconds,
+    values.soak,
+    values.import,
+    values.rotation,
+    ...positionals.flatMap((text) => text.split(',')),
+  ].every(isPositive)
 )
   fail();
 
@@ -148,6 +157,11 @@ async function reportRequestLog(): Promise<never> {
 // Services end when this process exits.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
 if (values['request-log']) await reportRequestLog();
+if (values.rotation !== undefined) {
+  const settings = { ...roundsOf(DEFAULTS.rotation), tokens: Number(values.rotation) * 1e6 };
+  await measureRotation(settings, print);
+  process.exit();
+}
 const measured = await measureAll();
 process.stdout.write(`${resultsPage(measured)}\n`);
 const { short: isShort, only, connections, database } = values;

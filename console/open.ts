@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import type { ShippingTarget } from '../src/audit/shipping.ts';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
 import type { PublicRoute } from '../src/http/server.ts';
+import type { OverdueKeys } from '../src/rotation/key-ages.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
 import type { SealedColumns } from '../src/storage/sealed-columns.ts';
 import type { Table } from '../src/storage/table.ts';
@@ -28,6 +29,8 @@ interface AlertFacts {
   readonly smtp: SmtpServer | undefined;
   /** Receivers of the audit log. */
   readonly auditReceivers: readonly ShippingTarget[];
+  /** Keys that are older than their period. */
+  countOverdueKeys(): Promise<OverdueKeys>;
 }
 
 /** Interface, headers and files of the console listener. */
@@ -47,6 +50,8 @@ export interface OpenedConsole {
   sweeps(onExempted: (count: number) => void): Sweep[];
   /** Periodic work that one node does for all. */
   singleNodeTasks(facts: AlertFacts, onMailError: (error: unknown) => void): Promise<PeriodicWork[]>;
+  /** The sealed columns of the console's tables, for rotations of keys. */
+  readonly sealedColumns: readonly SealedColumns[];
   /** Periodic work of each node. */
   readonly tasks: readonly PeriodicWork[];
   /** Writes what this process still holds in memory, before the service stops. */
@@ -56,7 +61,7 @@ export interface OpenedConsole {
 /** The commands of the console, for the command line of the vault. */
 export const operatorCommands = addOperatorCommands;
 
-/** The sealed columns of the console, which a drill opens. */
+/** The sealed columns of the console, which a drill opens, and a rotation of keys seals again. */
 export const listSealedConsoleColumns = async (): Promise<readonly SealedColumns[]> =>
   (await import('./tables.ts')).SEALED_CONSOLE_COLUMNS;
 
@@ -116,6 +121,7 @@ export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, '
       const alerts = { kind: 'alerts', run: () => evaluation.run() };
       return mails === undefined ? [alerts] : [alerts, ...mails.tasks];
     },
+    sealedColumns: await listSealedConsoleColumns(),
     tasks: [{ kind: 'repeated refusals', run: () => repeats.flush() }],
     flush: () => repeats.flush({ all: true }),
   };

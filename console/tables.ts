@@ -2,7 +2,7 @@ import type { SealedColumns } from '../src/storage/sealed-columns.ts';
 import type { Table } from '../src/storage/table.ts';
 import { TABLES as alertMails } from './alerts/alert-mail-store.ts';
 import { TABLES as alerts } from './alerts/alert-store.ts';
-import { TABLES as personMails } from './alerts/person-mail-store.ts';
+import { TABLES as personMails, SEALED_COLUMNS as sealedPersonMails } from './alerts/person-mail-store.ts';
 import { TABLES as approvals, SEALED_COLUMNS as sealedApprovals } from './approvals/approval-store.ts';
 import { TABLES as factors, SEALED_COLUMNS as sealedFactors } from './people/factor-store.ts';
 import { TABLES as invitations, SEALED_COLUMNS as sealedInvitations } from './people/invitation-store.ts';
@@ -35,6 +35,7 @@ export const SEALED_CONSOLE_COLUMNS: readonly SealedColumns[] = [
   ...sealedFactors,
   ...sealedInvitations,
   ...sealedPeople,
+  ...sealedPersonMails,
   ...sealedRequests,
   ...sealedSessions,
   ...sealedStates,

@@ -28,9 +28,11 @@ import {
 import { type Clock, HOUR } from './kernel/clock.ts';
 import type { Environment } from './kernel/environment.ts';
 import { createApiServers, createConnectionLimit, createNode, formatApiUrl, type Node } from './node.ts';
+import { KeyAges } from './rotation/key-ages.ts';
 import { type UnsealedNode, unsealNode } from './sealed.ts';
 import { Lease } from './storage/lease.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
+import { SEALED_COLUMNS } from './tables.ts';
 import { VERSION } from './version.ts';
 import type { SharedTls } from './worker.ts';
 import { Workers, type WorkersOptions } from './workers.ts';
@@ -135,8 +137,12 @@ async function runService(
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
   const consoleUrl = (): string => config.consoleUrl ?? `https://localhost:${ports().console}`;
   const auditReceivers = listReceivers(config.auditReceivers);
+  const sealed = [...SEALED_COLUMNS, ...(webConsole?.sealedColumns ?? [])];
+  const ages = new KeyAges({ ...core, sealed, periods: config.keyPeriods });
+  const countOverdueKeys = () => ages.countOverdue();
   const { backupMaxAges, smtp } = config;
-  const facts = { certificateEnd: serviceInfo.certificateEnd, consoleUrl, backupMaxAges, smtp, auditReceivers };
+  const { certificateEnd } = serviceInfo;
+  const facts = { certificateEnd, consoleUrl, backupMaxAges, smtp, auditReceivers, countOverdueKeys };
   const background = await createBackground({ ...parts, ...node, leases, console: webConsole, facts, onTimeTrusted });
   const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
   const renewal = renewCertificate({ core, config, log, listeners, cards, workers });
@@ -258,9 +264,12 @@ function createLeases({ database, opened, time, random }: OpenCore): Leases {
     verification: newLease('verification'),
     syslog: newLease('syslog'),
     otlp: newLease('otlp'),
+    rotation: newLease('rotation'),
   };
   return {
-    holdsLease: (work) => (opened.isShared ? () => leases[work].acquire() : () => Promise.resolve(true)),
+    // A command may seal records again beside the service.
+    holdsLease: (work) =>
+      opened.isShared || work === 'rotation' ? () => leases[work].acquire() : () => Promise.resolve(true),
     release: async (onError) => {
       for (const lease of Object.values(leases)) await lease.release().catch(onError);
     },

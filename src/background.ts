@@ -19,8 +19,13 @@ import { delay, MINUTE, SECOND } from './kernel/clock.ts';
 import { LIMITS } from './kernel/limits.ts';
 import type { TimeReading } from './kernel/time-guard.ts';
 import { hasDuePayments } from './payments/payment-store.ts';
+import { DestroyedKeys } from './rotation/destroyed-keys.ts';
+import type { OverdueKeys } from './rotation/key-ages.ts';
+import { Resealing } from './rotation/resealing.ts';
 import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
+import type { SealedColumns } from './storage/sealed-columns.ts';
 import { TimeWatch } from './storage/time-watch.ts';
+import { SEALED_COLUMNS } from './tables.ts';
 import type { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
@@ -36,7 +41,7 @@ const WEBHOOK_POLL_MS = SECOND;
 
 /** The leases of the work that one node does for all of them. */
 export interface Leases {
-  holdsLease(work: 'sweeper' | 'payments' | 'verification' | 'syslog' | 'otlp'): () => Promise<boolean>;
+  holdsLease(work: 'sweeper' | 'payments' | 'verification' | 'syslog' | 'otlp' | 'rotation'): () => Promise<boolean>;
   release(onError: (error: unknown) => void): Promise<void>;
 }
 
@@ -55,6 +60,8 @@ interface ServiceFacts {
   readonly smtp: Config['smtp'];
   /** Receivers of the audit log. */
   readonly auditReceivers: readonly ShippingTarget[];
+  /** Keys that are older than their period. */
+  countOverdueKeys(): Promise<OverdueKeys>;
 }
 
 /** Periodic work of the console. */
@@ -63,6 +70,7 @@ interface ConsoleTasks {
   sweeps(onExempted: (count: number) => void): Sweep[];
   /** Work that one node does for all. */
   singleNodeTasks(facts: ServiceFacts, onMailError: (error: unknown) => void): Promise<PeriodicWork[]>;
+  readonly sealedColumns: readonly SealedColumns[];
   /** Work of each node. */
   readonly tasks: readonly PeriodicWork[];
   /** Writes what this process still holds in memory. */
@@ -114,6 +122,7 @@ export function createThreadBackground(
 ) {
   const { database, opened, sadKeys, time, usage, requestLog } = core;
   const onError = logErrors(log);
+  const destroyedKeys = new DestroyedKeys(core);
   const flushUses = async (): Promise<void> => {
     for (const authentication of authentications) await authentication.flushLastUses();
   };
@@ -122,6 +131,7 @@ export function createThreadBackground(
     { kind: 'statistics', run: () => usage.flush() },
     { kind: 'request log', run: () => requestLog.flush() },
     { kind: 'destroyed sad keys', run: () => sadKeys.forgetDestroyed() },
+    { kind: 'destroyed keys', run: () => destroyedKeys.forget() },
     ...more,
     { kind: 'scrub', run: () => database.scrub() },
   ];
@@ -154,6 +164,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const timeWatch = await startTimeWatch(parts, sweeps, onError);
   const { headRecorder, verification, checkpoints } = createAuditTasks(parts);
   const shipments = (await createReceivers(parts)).map((receiver) => createShipment(parts, receiver));
+  const resealing = createResealing(parts);
   const reportMissingSadKeys = createMissingKeyReport(parts);
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
     new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
@@ -175,6 +186,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     onOneNodeEvery(parts.config.auditCheckpointMs, { kind: 'checkpoint', run: () => checkpoints.write() }),
     ...shipments.map(({ task }) => task),
     createDispatch(parts, onError),
+    each(SWEEP_INTERVAL_MS, [{ kind: 'key rotation', run: () => resealing.run() }]),
     parts.scheduler,
   ];
   return {
@@ -186,6 +198,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
     stop: async () => {
       verification.stop();
       for (const { shipping } of shipments) shipping.stop();
+      resealing.stop();
       for (const round of tasks) await round.stop();
       const logError = (event: string) => (error: unknown) => log.error(event, describeError(error));
       await leases.release(logError('lease release failed'));
@@ -281,6 +294,18 @@ function createShipment({ core, log, leases }: BackgroundParts, receiver: Receiv
   const { time } = core;
   const task = new PeriodicTask({ every: SHIPPING_INTERVAL_MS, sweeps: [], work, time, onRemoved, onError });
   return { shipping, task };
+}
+
+/** Builds what seals records again under the new version of a rotated key. */
+function createResealing({ core, config, leases, console, metrics }: BackgroundParts): Resealing {
+  return new Resealing({
+    ...core,
+    sealed: [...SEALED_COLUMNS, ...(console?.sealedColumns ?? [])],
+    rate: config.rotationRate,
+    holdsLease: leases.holdsLease('rotation'),
+    pause: (milliseconds) => delay(core.time, milliseconds),
+    onResealed: (purpose, count) => metrics.countResealed(purpose, count),
+  });
 }
 
 /** Work other than sweeps that one node does for all of them. */

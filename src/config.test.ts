@@ -63,6 +63,8 @@ const DEFAULTS: Config = {
     networks: [],
     delays: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
   },
+  rotationRate: 1000,
+  keyPeriods: { rootDays: 365, wrappingDays: 365, dataDays: 365 },
 };
 
 describe('defaults', () => {
@@ -126,6 +128,10 @@ describe('settings', () => {
       CARDVAULT_RATE_LIMIT_CAPTURE: '0',
       CARDVAULT_WEBHOOK_NETWORKS: '10.0.0.0/8',
       CARDVAULT_WEBHOOK_SCHEDULE: '1s,24h',
+      CARDVAULT_ROTATION_RATE: '1000000',
+      CARDVAULT_KEY_PERIOD_ROOT_DAYS: '0',
+      CARDVAULT_KEY_PERIOD_WRAPPING_DAYS: '30',
+      CARDVAULT_KEY_PERIOD_DATA_DAYS: '3650',
     });
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
@@ -166,6 +172,8 @@ describe('settings', () => {
       workers: 1,
       requestLogRows: 0,
       webhooks: { networks: ['10.0.0.0/8'], delays: [1000, 86_400_000] },
+      rotationRate: 1_000_000,
+      keyPeriods: { rootDays: 0, wrappingDays: 30, dataDays: 3650 },
     });
   });
 

@@ -14,6 +14,7 @@ import { Failure } from './kernel/failure.ts';
 import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
 import { parseHostEntry } from './payments/processor-hosts.ts';
+import type { KeyPeriods } from './rotation/key-ages.ts';
 import type { DatabaseOptions } from './storage/open.ts';
 import { type PostgresAddress, parseAddress } from './storage/postgres/address.ts';
 import { parseSchedule } from './webhooks/schedule.ts';
@@ -81,6 +82,10 @@ export interface Config {
     /** Milliseconds after each failed attempt. */
     readonly delays: readonly number[];
   };
+  /** Rows that a rotation of keys seals again each second. */
+  readonly rotationRate: number;
+  /** Ages of keys from which on alerts remind of a rotation. */
+  readonly keyPeriods: KeyPeriods;
 }
 
 /** Mutual TLS between nodes that unseal each other; see `src/unseal-peers.ts`. */
@@ -151,6 +156,9 @@ function parseInteger(text: string, min: number, max: number): number {
 
 const port = (fallback: number, description: string): Setting<number> =>
   setting(String(fallback), description, (text) => parseInteger(text, 0, 65_535));
+
+const period = (description: string): Setting<number> =>
+  setting('365', `${description}; 0: never`, (text) => parseInteger(text, 0, LIMITS.keyPeriodDays));
 
 const commaList = (text: string): string[] =>
   text
@@ -530,6 +538,12 @@ export const SETTINGS = {
     'How long after each failed attempt a webhook is sent again',
     (text) => parseSchedule(text) ?? expected('1 to 20 delays of 1s to 24h, as 5s,5m,2h'),
   ),
+  CARDVAULT_ROTATION_RATE: setting('1000', 'Records that a rotation of keys seals again each second, at most', (text) =>
+    parseInteger(text, 1, LIMITS.rotationRate),
+  ),
+  CARDVAULT_KEY_PERIOD_ROOT_DAYS: period('Age of the root key, in days, from which on alerts remind of its rotation'),
+  CARDVAULT_KEY_PERIOD_WRAPPING_DAYS: period('The same for wrapping keys'),
+  CARDVAULT_KEY_PERIOD_DATA_DAYS: period('The same for data keys'),
 };
 
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -719,4 +733,10 @@ const configOf = (values: Settings, { credentialsFolder, isCapturePortSet }: Sur
   workers: values.CARDVAULT_WORKERS,
   requestLogRows: values.CARDVAULT_REQUEST_LOG_ROWS,
   webhooks: { networks: values.CARDVAULT_WEBHOOK_NETWORKS, delays: values.CARDVAULT_WEBHOOK_SCHEDULE },
+  rotationRate: values.CARDVAULT_ROTATION_RATE,
+  keyPeriods: {
+    rootDays: values.CARDVAULT_KEY_PERIOD_ROOT_DAYS,
+    wrappingDays: values.CARDVAULT_KEY_PERIOD_WRAPPING_DAYS,
+    dataDays: values.CARDVAULT_KEY_PERIOD_DATA_DAYS,
+  },
 });

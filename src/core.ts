@@ -12,7 +12,7 @@ import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
 import { groupIdOf, openCustody } from './crypto/custody/choose.ts';
 import type { AskSecret } from './crypto/custody/secret-source.ts';
-import { type Custody, keyCheckValue, type RootKeys } from './crypto/custody.ts';
+import { type Custody, CustodyError, keyCheckValue, type RootKeys } from './crypto/custody.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
@@ -134,6 +134,18 @@ async function chooseRootKey({ database, clock }: OpenedDatabase, { root, previo
   return root;
 }
 
+/** Returns the root keys that custody has now, where another process may have replaced the one that this process has. */
+const listRootKeys = (custody: Custody) => async (): Promise<readonly KeyObject[]> => {
+  try {
+    const { root, previous } = await custody.open();
+    return previous === undefined ? [root] : [root, previous];
+  } catch (error) {
+    // The vault is sealed, or custody cannot be reached: the root key that this process has decides.
+    if (error instanceof CustodyError) return [];
+    throw error;
+  }
+};
+
 /** The part of the vault that the main thread has opened. */
 export interface OpenedByMain {
   readonly root: KeyObject;
@@ -189,7 +201,8 @@ async function buildCore(
   { opened, custody, random, root, isNew }: CoreParts,
 ): Promise<OpenCore> {
   const { database, clock } = opened;
-  const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
+  const listOtherRoots = listRootKeys(custody);
+  const keyring = new Keyring({ root, listOtherRoots, store: wrappedKeyStore(database), clock, random });
   if (isNew) await initializeVault({ database, keyring, clock });
   await keyring.initialize(KEY_ENVIRONMENTS);
   const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);

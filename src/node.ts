@@ -22,6 +22,9 @@ import { countInDoubt } from './payments/payment-queries.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
 import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/payload-proxy.ts';
+import { KeyAges } from './rotation/key-ages.ts';
+import { countUnfinishedRotations } from './storage/key-rotation-store.ts';
+import { SEALED_COLUMNS } from './tables.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 
@@ -59,10 +62,12 @@ export function createNode(options: NodeOptions) {
     trustedProxies,
   };
   const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
+  const ages = new KeyAges({ ...core, sealed: SEALED_COLUMNS, periods: config.keyPeriods });
   const health = {
     isReady,
     distrust: () => core.time.read().distrust,
     isRootKeyExposed: () => core.rootKeyExposure.isExposed(),
+    countOverdueKeys: async () => (await ages.countOverdue()).count,
   };
   const apiUrl = (environment: Environment): string => formatApiUrl(config, ports()[environment]);
   const operational = operationalRoutes(endpoints, health, { version: VERSION, apiUrl });
@@ -100,6 +105,7 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     readBackupAges: () => readBackupAges(database, core.clock()),
     measureShipping: () => measureShipping(core, config),
     countWaitingWebhooks: () => core.webhooks.countWaiting(),
+    countUnfinishedRotations: () => countUnfinishedRotations(database),
   };
   const metrics = new Metrics(() => database.queuedUnits, hasVaultMetrics ? vaultSources : undefined);
   core.onHostRefused(({ account, environment }, processor) => {

@@ -9,7 +9,10 @@ import { TABLES as auditPositions } from './audit/journal-tail.ts';
 import { TABLES as auditFindings } from './audit/review-store.ts';
 import { TABLES as verifications } from './audit/verification-store.ts';
 import { TABLES as backups } from './backup/backup-store.ts';
-import { TABLES as captureSessions } from './capture-sessions/session-store.ts';
+import {
+  TABLES as captureSessions,
+  SEALED_COLUMNS as sealedCaptureSessions,
+} from './capture-sessions/session-store.ts';
 import { TABLES as captures, SEALED_COLUMNS as sealedCaptures } from './captures/capture-store.ts';
 import { TABLES as idempotency, SEALED_COLUMNS as sealedResponses } from './idempotency/idempotency-keys.ts';
 import { TABLES as processorConfigurations, SEALED_COLUMNS as sealedSettings } from './payments/activation-store.ts';
@@ -26,7 +29,7 @@ import type { Table } from './storage/table.ts';
 import { TABLES as imports } from './transfer/import-store.ts';
 import { SEALED_COLUMNS as sealedTokens, TABLES as tokens } from './vault/token-store.ts';
 import { TABLES as webhookExpiries } from './webhooks/expiry-marks.ts';
-import { TABLES as webhooks } from './webhooks/webhook-store.ts';
+import { SEALED_COLUMNS as sealedWebhooks, TABLES as webhooks } from './webhooks/webhook-store.ts';
 
 /** Every table of the vault, as its owner declares it. A test compares them and the console's with the schema. */
 export const VAULT_TABLES: readonly Table[] = [
@@ -63,9 +66,16 @@ export const listCopiedTables = (consoleTables: readonly Table[]): readonly Tabl
 /** The sealed columns of every table of the vault. */
 export const SEALED_COLUMNS: readonly SealedColumns[] = [
   ...sealedCaptures,
+  ...sealedCaptureSessions,
   ...sealedConfigurations,
   ...sealedPayments,
   ...sealedResponses,
   ...sealedSettings,
   ...sealedTokens,
+  ...sealedWebhooks,
 ];
+
+/** Returns the sealed columns of the vault and of the console, if there is one. */
+export const listSealedColumns = async (
+  listOfConsole: (() => Promise<readonly SealedColumns[]>) | undefined,
+): Promise<readonly SealedColumns[]> => [...SEALED_COLUMNS, ...((await listOfConsole?.()) ?? [])];

@@ -75,6 +75,7 @@ describe('docs/operations.md', () => {
       measureShipping: async () => [],
       countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
       readBackupAges: async () => ({ backup: undefined, drill: undefined }),
+      countUnfinishedRotations: async () => 0,
     });
     const names = (await metrics.registry()).getMetricsAsArray().map(({ name }) => name);
     const text = read('docs/operations.md');

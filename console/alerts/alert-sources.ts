@@ -10,6 +10,7 @@ import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.ts';
+import type { OverdueKeys } from '../../src/rotation/key-ages.ts';
 import { type Database, integer, integerOrNull, type Row, text } from '../../src/storage/database.ts';
 import type { AlertKind, Finding, Severity } from './alert.ts';
 
@@ -25,6 +26,8 @@ export interface SourceDependencies {
   readonly auditReceivers?: readonly ShippingTarget[];
   /** Milliseconds after which a backup, and a drill, are overdue; absent: never. */
   readonly backupMaxAges?: { readonly backup?: number | undefined; readonly drill?: number | undefined };
+  /** Keys of the vault that are older than their period. */
+  countOverdueKeys(): Promise<OverdueKeys>;
 }
 
 type Source = (dependencies: SourceDependencies, now: number) => Promise<Finding[]>;
@@ -214,6 +217,11 @@ const overdueBackups: Source = async ({ database, backupMaxAges = {} }, now) => 
   ];
 };
 
+const overdueKeys: Source = async ({ countOverdueKeys }) => {
+  const { count: number, since } = await countOverdueKeys();
+  return number === 0 ? [] : [{ ...NOTHING, ...SERVICE, kind: 'rotation-due', severity: 'medium', number, since }];
+};
+
 export const SOURCES: readonly Source[] = [
   unknownOutcomes,
   refusedRequests,
@@ -228,4 +236,5 @@ export const SOURCES: readonly Source[] = [
   alteredRows,
   reviewedLog,
   overdueBackups,
+  overdueKeys,
 ];

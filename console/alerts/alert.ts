@@ -28,6 +28,7 @@ export const CAPABILITY_BY_KIND = {
   'operator-commands': 'operate',
   'backup-overdue': 'operate',
   'drill-overdue': 'operate',
+  'rotation-due': 'operate',
 } as const satisfies Readonly<Record<string, Capability>>;
 
 export type AlertKind = keyof typeof CAPABILITY_BY_KIND;

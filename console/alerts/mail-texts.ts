@@ -98,6 +98,7 @@ export const MAIL_TEXTS: Readonly<Record<Language, MailTexts>> = {
       'operator-commands': 'An operator ran commands',
       'backup-overdue': 'A new backup is overdue',
       'drill-overdue': 'A drill of a backup is overdue',
+      'rotation-due': 'Keys of the vault are older than their rotation period',
     },
   },
   es: {
@@ -130,6 +131,7 @@ export const MAIL_TEXTS: Readonly<Record<Language, MailTexts>> = {
       'operator-commands': 'Un operador ejecutó comandos',
       'backup-overdue': 'Falta una copia de seguridad nueva',
       'drill-overdue': 'Falta un simulacro de restauración',
+      'rotation-due': 'Hay claves de la bóveda que superan su período de rotación',
     },
   },
 };

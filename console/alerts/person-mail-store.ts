@@ -3,6 +3,7 @@ import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { newId } from '../../src/kernel/ids.ts';
 import { blob, type Database, integer, text, type Write, write } from '../../src/storage/database.ts';
+import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import type { Language } from '../people/person.ts';
 import { sealRecord, serviceContext, unsealRecord } from '../people/sealing.ts';
@@ -53,6 +54,17 @@ const SCHEDULE = 'update person_mails set due_at = ?, attempts = ? where person 
 const DELETE = 'delete from person_mails where person = ? and id = ?';
 
 const recordContext = (person: string, id: string): EncryptionContext => serviceContext('person_mails', person, id);
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'person_mails',
+    purpose: 'people',
+    scope: 'service',
+    key: ['person', 'id'],
+    bound: [],
+    contexts: { record: (row) => recordContext(text(row, 'person'), text(row, 'id')) },
+  },
+];
 
 /** Queues a mail; it is sent within seconds after the commit. */
 export async function queuePersonMail(

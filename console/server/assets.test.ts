@@ -34,6 +34,7 @@ describe('assets', () => {
       measureShipping: () => Promise.resolve([]),
       countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
       readBackupAges: async () => ({ backup: undefined, drill: undefined }),
+      countUnfinishedRotations: async () => 0,
     });
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });

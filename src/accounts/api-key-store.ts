@@ -33,6 +33,7 @@ export const TABLES: readonly Table[] = [
       id: 'text',
       environment: 'integer',
       digest: 'blob',
+      digest_version: 'integer',
       prefix: 'text',
       name: 'text',
       description: 'text',
@@ -53,8 +54,14 @@ export const TABLES: readonly Table[] = [
 export type ApiKeyView = (Omit<ApiKey, 'allowList'> | Omit<TamperedKey, 'allowList'>) & { readonly networks: number };
 
 /** The row of a key: either authentic, with what sealing its changes needs, or altered, and never sealed again. */
+/** Digest of a secret, with the version of the key that it was made with. */
+export interface SecretDigest {
+  readonly bytes: Uint8Array;
+  readonly version: number;
+}
+
 export type KeyRow =
-  | { readonly isTampered: false; readonly key: ApiKey; readonly digest: Uint8Array }
+  | { readonly isTampered: false; readonly key: ApiKey; readonly digest: SecretDigest }
   | { readonly isTampered: true; readonly key: TamperedKey; readonly row: Row };
 
 const COLUMNS = `${macColumns(API_KEYS)}, ${safeInteger('last_used_at')} as last_used_at`;
@@ -78,7 +85,8 @@ function toKeyRow(macKey: KeyObject, row: Row): KeyRow {
     successor: textOrNull(row, 'successor'),
     revision: integer(row, 'revision'),
   };
-  return { isTampered: false, key, digest: blob(row, 'digest') };
+  const digest = { bytes: blob(row, 'digest'), version: integer(row, 'digest_version') };
+  return { isTampered: false, key, digest };
 }
 
 /** Reads rows whatever they contain, so that a list never fails because of one. */
@@ -261,7 +269,7 @@ export function reserveKeyQuota({ account, environment }: Tenant, now: number): 
   return [write(LOCK_ACCOUNT, [account], 1), write(RESERVE_QUOTA, quota, 1)];
 }
 
-export function insertKey(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Write {
+export function insertKey(macKey: KeyObject, key: ApiKey, digest: SecretDigest): Write {
   const row = toRow(key, digest);
   const values = [...Object.values(row), computeMac(macKey, API_KEYS, row)];
   const columns = [...Object.keys(row), 'mac'];
@@ -316,25 +324,54 @@ export function replaceTamperedKey(
     successor: undefined,
     revision: 1,
   };
-  return { key, update: write(UPDATE, [...updateValues(macKey, key, digest), key.account, key.id], 1) };
+  const unused = { bytes: digest, version: 0 };
+  return { key, update: write(UPDATE, [...updateValues(macKey, key, unused), key.account, key.id], 1) };
 }
 
-const UPDATE = `update api_keys set environment = ?environment, digest = ?, prefix = ?, name = ?, description = ?, permissions = ?,
+/** Replaces the digest of a key; conflicts when the key was changed since it was read. */
+export function replaceDigest(
+  macKey: KeyObject,
+  { key: old }: KeyRow & { readonly isTampered: false },
+  digest: SecretDigest,
+): Write {
+  const key: ApiKey = { ...old, revision: old.revision + 1 };
+  const values = [...updateValues(macKey, key, digest), key.account, key.id, old.revision];
+  return write(`${UPDATE} and revision = ?`, values, 1);
+}
+
+const COUNT_BY_DIGEST_VERSION = `select digest_version, count(*) as number from api_keys
+  where environment = ?environment and ${ACTIVE} group by digest_version`;
+
+/** Counts active keys of an environment by the version of the key that their digests were made with. */
+export const countKeysByDigestVersion = async (
+  database: Database,
+  environment: Environment,
+  now: number,
+): Promise<ReadonlyMap<number, number>> =>
+  new Map(
+    (await database.read(COUNT_BY_DIGEST_VERSION, environment, now)).map((row) => [
+      integer(row, 'digest_version'),
+      integer(row, 'number'),
+    ]),
+  );
+
+const UPDATE = `update api_keys set environment = ?environment, digest = ?, digest_version = ?, prefix = ?, name = ?, description = ?, permissions = ?,
     allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, mac = ?
   where account = ?account and id = ?`;
 
-function updateValues(macKey: KeyObject, key: ApiKey, digest: Uint8Array): Value[] {
+function updateValues(macKey: KeyObject, key: ApiKey, digest: SecretDigest): Value[] {
   const row = toRow(key, digest);
   const { account: _account, id: _id, ...changed } = row;
   return [...Object.values(changed), computeMac(macKey, API_KEYS, row)];
 }
 
 /** In the order of the statements. */
-const toRow = (key: ApiKey, digest: Uint8Array) => ({
+const toRow = (key: ApiKey, digest: SecretDigest) => ({
   account: key.account,
   id: key.id,
   environment: key.environment,
-  digest,
+  digest: digest.bytes,
+  digest_version: digest.version,
   prefix: key.prefix,
   name: key.name,
   description: key.description,

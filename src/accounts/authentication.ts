@@ -10,8 +10,14 @@ import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import { isAllowed } from './allow-list.ts';
 import { type ApiKey, keyStateAt, type StoredKey } from './api-key.ts';
-import { ACCOUNT_PREFIX, findKeyByDigest, type KeyWithAccount, recordLastUses } from './api-key-store.ts';
-import { loadKeyDigestKey } from './issue-key.ts';
+import {
+  ACCOUNT_PREFIX,
+  findKeyByDigest,
+  type KeyWithAccount,
+  recordLastUses,
+  replaceDigest,
+} from './api-key-store.ts';
+import { currentDigestKey, loadDigestKeys } from './issue-key.ts';
 import { ACCOUNTS, API_KEYS } from './mac-tables.ts';
 import type { Permission } from './permission.ts';
 
@@ -169,11 +175,31 @@ export class Authentication {
     return lastUse;
   }
 
+  /** Looks for the digest under every version of its key, and replaces one of a former version. */
+  async #find(secret: string): Promise<KeyWithAccount | undefined> {
+    const macKey = await rowMacKey(this.#keyring);
+    const keys = await loadDigestKeys(this.#keyring, this.#environment);
+    for (const { key, version } of keys) {
+      const found = await findKeyByDigest(this.#database, macKey, keyedDigest(key, secret));
+      if (found === undefined) continue;
+      const current = currentDigestKey(keys, this.#clock());
+      if (version < current.version && !found.isTampered && keyStateAt(found.key, this.#clock()) === 'active') {
+        const digest = { bytes: keyedDigest(current.key, secret), version: current.version };
+        const { account } = found.key;
+        // The next request does it when this one cannot.
+        await this.#database.commit({ account, writes: [replaceDigest(macKey, found, digest)] }).catch(() => undefined);
+      }
+      return found;
+    }
+    // Another process may have replaced the digest between the two searches.
+    const [newest] = keys;
+    if (newest === undefined || keys.length === 1) return undefined;
+    return findKeyByDigest(this.#database, macKey, keyedDigest(newest.key, secret));
+  }
+
   async #load(secret: string): Promise<CachedKey | undefined> {
     const environment = this.#environment;
-    const digestKey = await loadKeyDigestKey(this.#keyring, environment);
-    const digest = keyedDigest(digestKey, secret);
-    const found = await findKeyByDigest(this.#database, await rowMacKey(this.#keyring), digest);
+    const found = await this.#find(secret);
     // A digest contains the environment: a row with another one was moved there, which its MAC shows.
     if (found === undefined || (!found.isTampered && found.key.environment !== environment)) return undefined;
     if (found.isTampered) await this.#alteredRows.report(API_KEYS, found.row);

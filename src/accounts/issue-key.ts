@@ -1,10 +1,10 @@
-import type { KeyObject } from 'node:crypto';
 import { keyedDigest } from '../crypto/fingerprint.ts';
-import type { Keyring } from '../crypto/keyring.ts';
+import type { DigestKey, Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { newId } from '../kernel/ids.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { Write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import type { AllowedNetwork } from './allow-list.ts';
@@ -43,8 +43,19 @@ export function assertDisplayableAttributes({ name, description, allowList = [] 
   for (const [index, { note }] of allowList.entries()) assertDisplayable(note, `allow_list[${index}].note`);
 }
 
-export const loadKeyDigestKey = (keyring: Keyring, environment: Environment): Promise<KeyObject> =>
-  keyring.digestKey({ account: '', environment, purpose: 'api-keys' });
+/** Returns the keys of the digests of an environment's API keys, the newest first. */
+export const loadDigestKeys = (keyring: Keyring, environment: Environment): Promise<readonly DigestKey[]> =>
+  keyring.digestKeys({ account: '', environment, purpose: 'api-keys' });
+
+/**
+ * Returns the key with which digests are made: the newest one that every process knows, because a process denies a key
+ * whose digest it cannot make.
+ */
+export function currentDigestKey(keys: readonly DigestKey[], now: number): DigestKey {
+  const current = keys.find(({ createdAt }) => now - createdAt >= LIMITS.keyHandoverMs) ?? keys.at(-1);
+  if (current === undefined) throw new Error('a digest key that was just read is gone');
+  return current;
+}
 
 /** Default: all permissions. */
 export async function issueKey(
@@ -70,7 +81,7 @@ export async function issueKey(
     successor: undefined,
     revision: 1,
   };
-  const digestKey = await loadKeyDigestKey(keyring, environment);
-  const digest = keyedDigest(digestKey, secret);
+  const digestKey = currentDigestKey(await loadDigestKeys(keyring, environment), clock());
+  const digest = { bytes: keyedDigest(digestKey.key, secret), version: digestKey.version };
   return { key, secret, insert: insertKey(await rowMacKey(keyring), key, digest) };
 }

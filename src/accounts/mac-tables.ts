@@ -29,6 +29,7 @@ export const API_KEYS: MacTable = {
     id: 'text',
     environment: 'text',
     digest: 'blob',
+    digest_version: 'integer',
     prefix: 'text',
     name: 'text',
     description: 'text',

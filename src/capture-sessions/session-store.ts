@@ -14,6 +14,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type { Session, SessionResult, SessionSettings, SessionStatus } from './session.ts';
 
@@ -60,6 +61,34 @@ const contextOf = (
   ...more: readonly string[]
 ): EncryptionContext => encryptionContext(environment, account, 'capture-sessions', id, field, ...more);
 
+const tenantOf = (row: Row): Tenant => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+});
+
+const recordContext = (row: Row): EncryptionContext =>
+  contextOf(
+    tenantOf(row),
+    text(row, 'id'),
+    'record',
+    String(integer(row, 'created_at')),
+    String(integer(row, 'expires_at')),
+  );
+
+const resultContext = (row: Row): EncryptionContext =>
+  contextOf(tenantOf(row), text(row, 'id'), 'result', textOrNull(row, 'attempt') ?? '');
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'capture_sessions',
+    purpose: 'capture-sessions',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['created_at', 'expires_at', 'attempt'],
+    contexts: { record: recordContext, result: resultContext },
+  },
+];
+
 /** A session with the digest of its secret. */
 export interface StoredSession {
   readonly session: Session;
@@ -98,16 +127,15 @@ export async function findSessionById(
 }
 
 async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession> {
-  const tenant: Tenant = { account: text(row, 'account'), environment: text(row, 'environment') as Environment };
+  const tenant = tenantOf(row);
   const [id, createdAt, expiresAt] = [text(row, 'id'), integer(row, 'created_at'), integer(row, 'expires_at')];
-  const context = contextOf(tenant, id, 'record', String(createdAt), String(expiresAt));
-  const settings = await unsealJson<SessionSettings>(keyring, tenant, context, blob(row, 'record'));
+  const settings = await unsealJson<SessionSettings>(keyring, tenant, recordContext(row), blob(row, 'record'));
   const attempt = textOrNull(row, 'attempt');
   const sealedResult = blobOrNull(row, 'result');
   const result =
     sealedResult === undefined
       ? undefined
-      : await unsealJson<SessionResult>(keyring, tenant, contextOf(tenant, id, 'result', attempt ?? ''), sealedResult);
+      : await unsealJson<SessionResult>(keyring, tenant, resultContext(row), sealedResult);
   const session: Session = {
     ...{ id, tenant, settings, createdAt, expiresAt, attempt, result },
     status: text(row, 'status') as SessionStatus,

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
@@ -127,8 +128,12 @@ export async function findSadKeyId(database: Database, tenant: Tenant, id: strin
 export const replaceSad = ({ account, environment }: Tenant, id: string, keyId: string, sad: SealedSad): Write =>
   write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, keyId], 1);
 
+/** Clients store indexes of card numbers, which have to stay equal: their key is never replaced, unlike that of tokens. */
+export const loadPanIndexKey = (keyring: Keyring, tenant: Tenant): Promise<KeyObject> =>
+  keyring.digestKey({ ...tenant, purpose: 'pan-indexes' });
+
 const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
-  fingerprint(await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }), pan);
+  fingerprint(await loadPanIndexKey(keyring, tenant), pan);
 
 const toPanIndex = (bytes: Uint8Array | undefined): string | undefined =>
   bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');

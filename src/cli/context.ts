@@ -100,6 +100,8 @@ export interface PathSettings {
   readonly backupRecipients: readonly string[];
   /** Encrypted backups that are kept in a folder; 0: all. */
   readonly backupKeep: number;
+  /** Rows that a rotation of keys seals again each second. */
+  readonly rotationRate: number;
 }
 
 export interface OpenOptions {
@@ -141,7 +143,7 @@ export interface CliEnvironment {
   readonly isTerminal: boolean;
   /** Returns the tables of the console, for copies; undefined without the console. */
   readonly listConsoleTables: (() => Promise<readonly Table[]>) | undefined;
-  /** Returns the sealed columns of the console, for drills; undefined without the console. */
+  /** Returns the sealed columns of the console, for drills and rotations of keys; undefined without the console. */
   readonly listSealedConsoleColumns: (() => Promise<readonly SealedColumns[]>) | undefined;
   /** Adds the commands of the console; undefined without the console. */
   readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;

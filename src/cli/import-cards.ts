@@ -98,7 +98,7 @@ async function identifyImport(
   { sha256 }: ImportFile,
   { name = '' }: ImportOptions,
 ): Promise<Uint8Array> {
-  const key = await keyring.digestKey({ ...tenant, purpose: 'fingerprints' });
+  const key = await keyring.digestKey({ ...tenant, purpose: 'pan-indexes' });
   return fingerprint(key, sha256 === undefined ? `import name:${name}` : `import file:${sha256}`);
 }
 
@@ -113,7 +113,7 @@ async function openSource(
   const defaults = { ...options, isPersistent: options.persistent === true, creator, now: clock() };
   // Lines of standard input cannot be compared with those of an earlier run otherwise.
   const digestKey =
-    file.sha256 === undefined ? await keyring.digestKey({ ...tenant, purpose: 'fingerprints' }) : undefined;
+    file.sha256 === undefined ? await keyring.digestKey({ ...tenant, purpose: 'pan-indexes' }) : undefined;
   return CardSource.open(readContent(file, identities), { defaults, digestKey });
 }
 

@@ -2,7 +2,7 @@ import { createSecretKey, type KeyObject } from 'node:crypto';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { deriveKey } from './custody.ts';
+import { deriveKey, keyCheckValue } from './custody.ts';
 import {
   type EncryptionContext,
   encryptionContext,
@@ -36,6 +36,8 @@ export interface KeyVersion {
 interface SealingState {
   readonly current: UnwrappedKey;
   left: number;
+  /** Time at which it was last known to be the newest version. */
+  checkedAt: number;
 }
 
 export const DATA_KEY_BYTES = 32;
@@ -59,6 +61,19 @@ export class MissingKeyError extends OperatorError {
   }
 }
 
+/** A key as it is stored, and as it is to be stored. */
+export interface RewrappedKey {
+  readonly row: WrappedKey;
+  readonly wrapped: Uint8Array;
+}
+
+/** One version of a key for keyed digests that are replaced one by one. */
+export interface DigestKey {
+  readonly version: number;
+  readonly key: KeyObject;
+  readonly createdAt: number;
+}
+
 /** Keys that are not stored yet. */
 interface InitialKeys {
   readonly rows: readonly WrappedKey[];
@@ -69,20 +84,34 @@ interface InitialKeys {
 /**
  * The hierarchy of keys. The root key wraps one key-encrypting key per environment and one for the service itself. They
  * wrap the data keys, one per account, environment and purpose, each with versions. Ciphertexts name their key by id,
- * so a new version replaces an older one without changing what that one sealed.
+ * so a new version replaces an older one without changing what that one sealed. `src/rotation/` replaces keys of every
+ * level while the service runs.
  */
 export class Keyring {
-  readonly #root: KeyObject;
+  #root: KeyObject;
+  readonly #listOtherRoots: () => Promise<readonly KeyObject[]>;
   readonly #store: WrappedKeyStore;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #unwrapped = new Map<string, UnwrappedKey>();
   readonly #sealing = new Map<string, SealingState>();
   readonly #refills = new Map<string, Promise<void>>();
+  readonly #checks = new Map<string, Promise<void>>();
   readonly #unversioned = new Map<string, KeyObject>();
+  readonly #versioned = new Map<string, { readonly keys: readonly DigestKey[]; readonly readAt: number }>();
 
-  constructor(options: { root: KeyObject; store: WrappedKeyStore; clock: Clock; random: Random }) {
-    this.#root = deriveKey(options.root, 'wrapping');
+  constructor(options: {
+    root: KeyObject;
+    /**
+     * Called when the root key does not open a key: another process may have replaced it. Absent: there is no other one.
+     */
+    listOtherRoots?: (() => Promise<readonly KeyObject[]>) | undefined;
+    store: WrappedKeyStore;
+    clock: Clock;
+    random: Random;
+  }) {
+    this.#root = deriveWrappingRoot(options.root);
+    this.#listOtherRoots = options.listOtherRoots ?? (() => Promise.resolve([]));
     this.#store = options.store;
     this.#clock = options.clock;
     this.#random = options.random;
@@ -120,6 +149,32 @@ export class Keyring {
     const { key } = first ?? (await this.#add(owner, 1));
     this.#unversioned.set(name, key);
     return key;
+  }
+
+  /**
+   * Returns all versions of a key for keyed digests, the newest first. For digests that their owner replaces one by one, and
+   * looks up under every version until then. Another process learns of a version within `keyRefreshMs`, or at once when
+   * `known` is the version that it has to find.
+   */
+  async digestKeys(owner: KeyOwner, known = 1): Promise<readonly DigestKey[]> {
+    const name = nameOf(owner);
+    const now = this.#clock();
+    const cached = this.#versioned.get(name);
+    const isFresh = cached !== undefined && Math.abs(now - cached.readAt) < LIMITS.keyRefreshMs;
+    if (isFresh && (cached.keys[0]?.version ?? 0) >= known) return cached.keys;
+    let rows = await this.#store.find(owner);
+    if (rows.length === 0) {
+      await this.#add(owner, 1);
+      rows = await this.#store.find(owner);
+    }
+    const keys = await Promise.all(
+      rows.toReversed().map(async (row) => {
+        const { key } = this.#unwrapped.get(row.id) ?? (await this.#unwrap(row));
+        return { version: row.version, key, createdAt: row.createdAt };
+      }),
+    );
+    this.#versioned.set(name, { keys, readAt: now });
+    return keys;
   }
 
   /**
@@ -175,17 +230,72 @@ export class Keyring {
     }
   }
 
+  /** Returns the version of a key that follows the newest one, wrapped. It is valid once its row is stored. */
+  async generateVersion(owner: KeyOwner, newest: WrappedKey): Promise<WrappedKey> {
+    // The root key may have been replaced since this process read it: what opens the newest version wraps the next one.
+    if (owner.purpose === 'wrapping') (await this.#openUnderRoot(newest)).fill(0);
+    return this.#generate(owner, newest.version + 1, await this.#wrappingKeyFor(owner)).row;
+  }
+
+  /**
+   * Wraps data keys of one environment again. Returns the new bytes of those that are wrapped under an older version of
+   * the environment's wrapping key.
+   */
+  async rewrap(environment: KeyEnvironment, rows: readonly WrappedKey[]): Promise<RewrappedKey[]> {
+    const above = await this.#wrappingKey(environment);
+    const older = rows.filter(({ wrapped }) => parseKeyId(wrapped) !== above.hexId);
+    return Promise.all(
+      older.map(async (row) => ({ row, wrapped: this.#wrapAgain(row, await this.#unwrappingKeyFor(row), above) })),
+    );
+  }
+
+  /** Returns wrapping keys under another root key; all of them have to be stored in one commit. */
+  rewrapUnder(root: KeyObject, rows: readonly WrappedKey[]): RewrappedKey[] {
+    const above = { id: ROOT_KEY_ID, key: deriveWrappingRoot(root) };
+    return rows.map((row) => ({ row, wrapped: this.#wrapAgain(row, this.#root, above) }));
+  }
+
+  /** Uses this root key from now on, once what it wraps is stored. */
+  replaceRoot(root: KeyObject): void {
+    this.#root = deriveWrappingRoot(root);
+  }
+
+  /** Drops keys that were destroyed from the memory of this process. */
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.#unwrapped.delete(id);
+    this.#versioned.clear();
+    for (const [name, { current }] of this.#sealing) if (ids.includes(current.hexId)) this.#sealing.delete(name);
+  }
+
   async #useNonces(owner: KeyOwner, count: number): Promise<UnwrappedKey> {
     const name = nameOf(owner);
-    let state = this.#sealing.get(name);
-    while (state === undefined || state.left < count) {
-      await this.#refill(owner, name, count);
-      state = this.#sealing.get(name);
+    for (;;) {
+      const state = this.#sealing.get(name);
+      if (state === undefined || state.left < count) await this.#refill(owner, name, count);
+      else if (Math.abs(this.#clock() - state.checkedAt) >= LIMITS.keyRefreshMs) await this.#check(owner, name, state);
+      else {
+        state.left -= count;
+        // Reserves ahead of need, so that no request waits for it.
+        if (state.left < LIMITS.sealsPerReservation / 4) this.#refill(owner, name, 0).catch(() => undefined);
+        return state.current;
+      }
     }
-    state.left -= count;
-    // Reserves ahead of need, so that no request waits for it.
-    if (state.left < LIMITS.sealsPerReservation / 4) this.#refill(owner, name, 0).catch(() => undefined);
-    return state.current;
+  }
+
+  /** Finds out whether another process has added a version, so that a rotation applies on every node within seconds. */
+  #check(owner: KeyOwner, name: string, state: SealingState): Promise<void> {
+    const running = this.#checks.get(name);
+    if (running !== undefined) return running;
+    const check = this.#compareWithNewest(owner, name, state).finally(() => this.#checks.delete(name));
+    this.#checks.set(name, check);
+    return check;
+  }
+
+  async #compareWithNewest(owner: KeyOwner, name: string, state: SealingState): Promise<void> {
+    const now = this.#clock();
+    const newest = (await this.#store.find(owner)).at(-1);
+    if (newest?.id === state.current.hexId) state.checkedAt = now;
+    else if (this.#sealing.get(name) === state) this.#sealing.delete(name);
   }
 
   #refill(owner: KeyOwner, name: string, atLeast: number): Promise<void> {
@@ -199,6 +309,7 @@ export class Keyring {
   async #reserve(owner: KeyOwner, name: string, atLeast: number): Promise<void> {
     const block = Math.max(atLeast, LIMITS.sealsPerReservation);
     for (;;) {
+      const now = this.#clock();
       const rows = await this.#store.find(owner);
       const newest = rows.at(-1);
       if (newest === undefined || newest.reserved + block > LIMITS.sealsPerDataKey) {
@@ -209,7 +320,7 @@ export class Keyring {
       const current = this.#unwrapped.get(newest.id) ?? (await this.#unwrap(newest));
       const state = this.#sealing.get(name);
       const same = state?.current.hexId === current.hexId;
-      this.#sealing.set(name, { current, left: block + (same ? state.left : 0) });
+      this.#sealing.set(name, { current, left: block + (same ? state.left : 0), checkedAt: now });
       return;
     }
   }
@@ -253,13 +364,22 @@ export class Keyring {
     const wrapped = seal(wrapping, this.#random.bytes(NONCE_BYTES), keyContext(owner, version, hexId), material);
     const key = { id: Uint8Array.from(id), key: createSecretKey(material) };
     material.fill(0);
-    return { row: { ...owner, version, id: hexId, wrapped, reserved: 0, createdAt: this.#clock() }, key };
+    const times = { createdAt: this.#clock(), destroyedAt: undefined };
+    const checkValue = keyCheckValue(key.key);
+    return { row: { ...owner, version, id: hexId, wrapped, reserved: 0, checkValue, ...times }, key };
+  }
+
+  #wrapAgain(row: WrappedKey, under: KeyObject, above: SealingKey): Uint8Array {
+    const context = keyContext(row, row.version, row.id);
+    const material = unsealKey(under, context, row);
+    const wrapped = seal(above, this.#random.bytes(NONCE_BYTES), context, material);
+    material.fill(0);
+    return wrapped;
   }
 
   async #unwrap(row: WrappedKey): Promise<UnwrappedKey> {
     const { account, environment, purpose, version } = row;
-    const wrapping = await this.#unwrappingKeyFor(row);
-    const material = unsealKey(wrapping, keyContext(row, version, row.id), row);
+    const material = await (purpose === 'wrapping' ? this.#openUnderRoot(row) : this.#openUnderWrappingKey(row));
     const key: UnwrappedKey = {
       owner: { account, environment, purpose },
       version,
@@ -271,6 +391,27 @@ export class Keyring {
     material.fill(0);
     this.#unwrapped.set(row.id, key);
     return key;
+  }
+
+  async #openUnderWrappingKey(row: WrappedKey): Promise<Buffer> {
+    return unsealKey(await this.#unwrappingKeyFor(row), keyContext(row, row.version, row.id), row);
+  }
+
+  /** The root key may have been replaced since this process read it. */
+  async #openUnderRoot(row: WrappedKey): Promise<Buffer> {
+    const context = keyContext(row, row.version, row.id);
+    try {
+      return unsealKey(this.#root, context, row);
+    } catch (error) {
+      for (const root of await this.#listOtherRoots()) {
+        const other = deriveWrappingRoot(root);
+        const material = tryUnseal(other, context, row);
+        if (material === undefined) continue;
+        this.#root = other;
+        return material;
+      }
+      throw error;
+    }
   }
 
   async #wrappingKeyFor(owner: KeyOwner): Promise<SealingKey> {
@@ -292,6 +433,18 @@ export class Keyring {
 const nameOf = (owner: KeyOwner): string => `${owner.account}/${owner.environment}/${owner.purpose}`;
 const keyContext = (owner: KeyOwner, version: number, id: string): EncryptionContext =>
   encryptionContext('keys', owner.environment, owner.account, owner.purpose, String(version), id);
+
+/** Derives what wraps the wrapping keys. */
+const deriveWrappingRoot = (root: KeyObject): KeyObject => deriveKey(root, 'wrapping');
+
+/** Returns undefined when another root key wraps the key. */
+function tryUnseal(root: KeyObject, context: EncryptionContext, row: WrappedKey): Buffer | undefined {
+  try {
+    return unseal(root, context, row.wrapped);
+  } catch {
+    return undefined;
+  }
+}
 
 function unsealKey(wrapping: KeyObject, context: EncryptionContext, row: WrappedKey): Buffer {
   try {

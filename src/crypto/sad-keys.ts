@@ -166,6 +166,30 @@ export class SadKeys {
     return destroyed;
   }
 
+  /**
+   * Closes the keys of an environment, because the key above them was replaced: captures get new keys, which the newest
+   * version wraps. The closed ones are destroyed with their captures.
+   */
+  async closeAll(environment: Environment): Promise<void> {
+    const at = this.#time.steadyNow();
+    for (const key of await this.#store.list()) {
+      if (key.environment !== environment || key.closedAt !== undefined) continue;
+      await this.#store.close(key, at);
+      this.#forget(key);
+    }
+  }
+
+  /** Counts keys of an environment by the hexadecimal id of the version that wraps them. */
+  async countByWrappingKey(environment: Environment): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
+    for (const { environment: each, wrapped } of await this.#store.list()) {
+      if (each !== environment) continue;
+      const id = parseKeyId(wrapped);
+      counts.set(id, (counts.get(id) ?? 0) + 1);
+    }
+    return counts;
+  }
+
   /** Returns how many of these ids name a missing key. */
   async countMissing(ids: ReadonlySet<string>): Promise<number> {
     if (ids.size === 0) return 0;

@@ -9,7 +9,9 @@ export type Purpose =
   | 'captures'
   | 'sensitive-authentication-data'
   | 'fingerprints'
+  | 'pan-indexes'
   | 'idempotency'
+  | 'idempotency-digests'
   | 'row-macs'
   | 'api-keys'
   | 'proxy'
@@ -45,11 +47,16 @@ export interface WrappedKey extends KeyOwner {
   readonly wrapped: Uint8Array;
   /** Number of seals that processes have reserved so far. */
   readonly reserved: number;
+  /** See `keyCheckValue`; it remains after the destruction of the key. */
+  readonly checkValue: string;
   readonly createdAt: number;
+  /** Time of its destruction; the row then contains no key. */
+  readonly destroyedAt: number | undefined;
 }
 
-/** Stores wrapped keys. */
+/** Stores wrapped keys. Destroyed keys are not found. */
 export interface WrappedKeyStore {
+  /** Lists the versions of a key, the oldest first. */
   find(owner: KeyOwner): Promise<WrappedKey[]>;
   findById(id: string): Promise<WrappedKey | undefined>;
   /** False when this version exists already. */

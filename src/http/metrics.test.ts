@@ -19,6 +19,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     countMissingSadKeys: count,
     measureShipping: () => Promise.resolve([]),
     readBackupAges: async () => ({ backup: (await count()) * 1000, drill: undefined }),
+    countUnfinishedRotations: async () => 0,
   });
   const samples = async (): Promise<string[]> =>
     (await (await metrics.registry()).metrics())

@@ -18,6 +18,7 @@ interface VaultSources {
   readonly readBackupAges: () => Promise<Readonly<Record<'backup' | 'drill', number | undefined>>>;
   /** Deliveries of webhooks that wait, up to a bound, and the age of the oldest in seconds. */
   readonly countWaitingWebhooks: () => Promise<{ readonly number: number; readonly ageSeconds: number }>;
+  readonly countUnfinishedRotations: () => Promise<number>;
   /** How far each receiver of the audit log is behind. */
   readonly measureShipping: () => Promise<readonly ShippingLag[]>;
 }
@@ -61,6 +62,10 @@ const newCounters = () => ({
     'Failed requests that are missing in the request log, because too many waited to be written',
   ),
   swept: new Counter<'kind'>('cardvault_swept_records_total', 'Records removed because their time had come'),
+  resealed: new Counter<'purpose'>(
+    'cardvault_resealed_records_total',
+    'Records that a rotation of keys sealed again, by the purpose of the key',
+  ),
   operations: new Counter<'environment' | 'processor' | 'operation' | 'result'>(
     'cardvault_payment_operations_total',
     'Operations on payments by result: the status of the payment, failed, or unknown',
@@ -151,6 +156,10 @@ export class Metrics {
     this.#counters.webhookAttempts.add({ result });
   }
 
+  countResealed(purpose: string, count: number): void {
+    if (count > 0) this.#counters.resealed.add({ purpose }, count);
+  }
+
   countSwept(kind: string, count: number): void {
     this.#counters.swept.add({ kind }, count);
   }
@@ -220,6 +229,10 @@ function addProtectionGauges(newGauge: NewGauge, sources: VaultSources): void {
   const missingHelp =
     'Keys that captures name and that are not here: security codes and track data of those captures are lost';
   newGauge('cardvault_sad_keys_missing', missingHelp, [], async () => [[{}, await sources.countMissingSadKeys()]]);
+  const rotationsHelp = 'Keys whose rotation is in progress: records are still sealed under an older version';
+  newGauge('cardvault_key_rotations_unfinished', rotationsHelp, [], async () => [
+    [{}, await sources.countUnfinishedRotations()],
+  ]);
 }
 
 /** Adds gauges of the ages of backups, which have no value while there is none. */

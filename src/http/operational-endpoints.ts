@@ -17,6 +17,8 @@ export interface Health {
   distrust(): Distrust | undefined;
   /** True when the root key is in clear in the data directory although API keys for production exist. */
   isRootKeyExposed(): Promise<boolean>;
+  /** Number of keys that are older than their period. */
+  countOverdueKeys(): Promise<number>;
 }
 
 /** No script, no foreign resources, no framing. */
@@ -91,6 +93,12 @@ async function listWarnings(health: Health, isReady: boolean): Promise<Warning[]
   // Reading it needs the database.
   if (isReady && (await health.isRootKeyExposed().catch(() => false)))
     warnings.push({ code: 'root_key_in_data_directory', message: ROOT_KEY_WARNING });
+  // A database that cannot be read is reported by the status.
+  const overdue = isReady ? await health.countOverdueKeys().catch(() => 0) : 0;
+  if (overdue > 0) {
+    const message = `${overdue} keys are older than their period; rotate them: cardvault keyring rotate`;
+    warnings.push({ code: 'key_rotation_due', message });
+  }
   return warnings;
 }
 

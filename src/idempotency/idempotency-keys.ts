@@ -126,7 +126,7 @@ export class IdempotencyKeys {
   /** Throws `operation_in_progress` while another process holds the claim, and `idempotency_key_reused`. */
   async claim(request: KeyedRequest): Promise<ClaimResult> {
     const { tenant } = request;
-    const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency' });
+    const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency-digests' });
     const id = keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`);
     const content = keyedDigest(digestKey, request.content);
     const owner = Buffer.from(this.#random.bytes(16)).toString('hex');

@@ -189,6 +189,28 @@ export const LIMITS = {
   alteredRows: 10_000,
   /** Uses of one data key with random 96-bit nonces (NIST SP 800-38D 8.3 allows 2^32; half of it is a reserve). */
   sealsPerDataKey: 2 ** 31,
+  /** How long a process seals with a key before it looks for a newer version. */
+  keyRefreshMs: 2000,
+  /** How long a replaced key may still seal records: requests that were in progress when it was replaced. */
+  keyHandoverMs: 5000,
+  /** Shortest length of a phase in which the key of fingerprints is replaced: no request takes that long. */
+  fingerprintHandoverMs: 60_000,
+  /** Age of a replaced key before which it is never destroyed; `--destroy-now` waits for the shorter time. */
+  keyRetirementMs: 60 * 60_000,
+  urgentKeyRetirementMs: 60_000,
+  /** Rows that one step of a rotation reads, at most; rows of one page that counts sealed rows. */
+  rowsPerRotationStep: 200,
+  rowsPerSealedCount: 10_000,
+  /** Rows that a rotation reads for each row that it may seal again, where nothing is left to seal. */
+  rowsReadPerReseal: 20,
+  /** Largest setting of the rows that a rotation seals again each second. */
+  rotationRate: 1_000_000,
+  /** Keys that one commit wraps again, or that are rotated concurrently. */
+  keysPerRewrap: 200,
+  /** Longest period after which a key is to be rotated. */
+  keyPeriodDays: 3650,
+  /** Backups that the evidence of a destruction names. */
+  backupsInEvidence: 100,
   /** Uses that a process reserves in one step; a crash wastes at most this number of a key's total. */
   sealsPerReservation: 2 ** 20,
   /** Keys of sensitive authentication data in one process, one for each hour of expiry and environment. */

@@ -54,6 +54,22 @@ export function readSealedRows(
   return database.read(sql, ...scopeValues(columns, scope), ...(after ?? []));
 }
 
+/** Reads all rows of a scope, page by page. */
+export async function* readAllSealedRows(
+  database: Database,
+  columns: SealedColumns,
+  scope: KeyScope,
+  pageRows: number,
+): AsyncGenerator<Row, void, undefined> {
+  for (let after: SealedPosition; ; ) {
+    const rows = await readSealedRows(database, columns, scope, after, pageRows);
+    yield* rows;
+    const last = rows.at(-1);
+    if (last === undefined || rows.length < pageRows) return;
+    after = positionOf(columns, last);
+  }
+}
+
 export const positionOf = ({ key }: SealedColumns, row: Row): readonly Value[] => key.map((name) => row[name] ?? null);
 
 /** Returns the write that replaces a sealed value; conflicts when the row was changed since it was read. */
@@ -70,7 +86,7 @@ export function replaceSealed(
 }
 
 /** Bytes of the key's id in a sealed value, see `crypto/seal.ts`. */
-const KEY_ID = (column: string): string => `substr(${column}, 2, 8)`;
+const keyIdSql = (column: string): string => `substr(${column}, 2, 8)`;
 
 /** Counts the sealed values of a scope by the hexadecimal id of their key. Reads page by page, each at once. */
 export async function countSealed(
@@ -87,8 +103,8 @@ export async function countSealed(
     const page = `from ${table} ${condition(columns, after)} order by ${key.join(', ')}`;
     for (const column of Object.keys(contexts)) {
       const rows = await database.read(
-        `select ${KEY_ID('sealed')} as key_id, count(*) as number
-          from (select ${column} as sealed ${page} limit ${pageRows}) as page where sealed is not null group by ${KEY_ID('sealed')}`,
+        `select ${keyIdSql('sealed')} as key_id, count(*) as number
+          from (select ${column} as sealed ${page} limit ${pageRows}) as page where sealed is not null group by ${keyIdSql('sealed')}`,
         ...values,
       );
       for (const row of rows) {

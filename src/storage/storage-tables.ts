@@ -1,6 +1,7 @@
 import { TABLES as clockRecords } from './clock-record-store.ts';
 import { TABLES as copies } from './copy.ts';
 import { TABLES as journal } from './journal.ts';
+import { TABLES as keyRotations } from './key-rotation-store.ts';
 import { TABLES as laneRegister } from './lane-register.ts';
 import { TABLES as leases } from './lease.ts';
 import { TABLES as migrations } from './migrate.ts';
@@ -14,6 +15,7 @@ import { TABLES as wrappedKeys } from './wrapped-key-store.ts';
 export const TABLES: readonly Table[] = [
   ...migrations,
   ...wrappedKeys,
+  ...keyRotations,
   ...journal,
   ...laneRegister,
   ...clockRecords,

@@ -24,6 +24,14 @@ const MAX_PAGES = 150;
 const MAX_CACHED_TAGS = 100;
 const LAST_BYTE = 0xff;
 
+/** Returns a value of `search` with another fingerprint of the same card number. */
+export function replaceFingerprintPart(search: Uint8Array, panFingerprint: Uint8Array): Uint8Array {
+  const replaced = search.slice();
+  for (let index = 0; index < FINGERPRINT_BYTES; index++)
+    replaced[2 * DIGITS_BYTES + index] = panFingerprint[index] ?? 0;
+  return replaced;
+}
+
 /** The blind indexes of one tenant. */
 export class BlindIndex {
   readonly #key: KeyObject;

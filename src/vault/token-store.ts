@@ -1,8 +1,9 @@
 import type { KeyObject } from 'node:crypto';
-import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
+import { fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, extendContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { Pan } from '../kernel/pan.ts';
 import {
   blob,
@@ -18,6 +19,7 @@ import {
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import { BlindIndex } from './blind-index.ts';
+import { type FingerprintKeys, loadFingerprintKeys } from './fingerprint-keys.ts';
 import { IssuableHalf } from './issuable-half.ts';
 import { persistentFormat, type Scheme, type TokenFormat, type TokenSpace } from './scheme.ts';
 import { fromSlot, rangeOfSpace, toSlot } from './slot.ts';
@@ -35,6 +37,7 @@ export const TABLES: readonly Table[] = [
       scheme: 'integer',
       format: 'text',
       fingerprint: 'blob',
+      next_fingerprint: 'blob',
       fingerprint_version: 'integer',
       search: 'blob',
       record: 'blob',
@@ -54,22 +57,26 @@ const LIVE = 'record is not null';
 const FIND_BY_SLOT = `select ${COLUMNS} from tokens where account = ?account and environment = ?environment and slot = ? and ${LIVE}`;
 const FIND_BY_FINGERPRINT = `select ${COLUMNS} from tokens
   where account = ?account and environment = ?environment and fingerprint = ? and format = ? and ${LIVE}`;
+/** While the key of fingerprints is replaced. */
+const FIND_BY_TWO_FINGERPRINTS = `select ${COLUMNS} from tokens
+  where account = ?account and environment = ?environment and (fingerprint = ? or next_fingerprint = ?) and format = ?
+    and ${LIVE}`;
 const IS_TAKEN = 'select 1 as taken from tokens where account = ?account and environment = ?environment and slot = ?';
 const LIST_TAKEN =
   'select slot from tokens where account = ?account and environment = ?environment and slot >= ? and slot < ? order by slot limit ?';
 
 const INSERT_COLUMNS =
-  'account, environment, created_at, slot, scheme, format, fingerprint, fingerprint_version, search, record, revision';
-const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
+  'account, environment, created_at, slot, scheme, format, fingerprint, next_fingerprint, fingerprint_version, search, record, revision';
+const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
 const IS_STORED_PAN = `select 1 as found where exists (select 1 from tokens
     where account = ?account and environment = ?environment and search = ? and fingerprint = ?)
   or exists (select 1 from captures where account = ?account and environment = ?environment and fingerprint = ?)`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1
   where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
-const DELETE = `update tokens set format = null, fingerprint = null, search = null, record = null, deleted_at = ?
+const DELETE = `update tokens set format = null, fingerprint = null, next_fingerprint = null, search = null, record = null, deleted_at = ?
   where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
 /** A token that was altered may have any revision. */
-const DELETE_ALTERED = `update tokens set format = null, fingerprint = null, search = null, record = null, deleted_at = ?
+const DELETE_ALTERED = `update tokens set format = null, fingerprint = null, next_fingerprint = null, search = null, record = null, deleted_at = ?
   where account = ?account and environment = ?environment and slot = ? and ${LIVE}`;
 /** A tag that exists is written again, so that every run touches one row and many runs become one statement. */
 const INSERT_TAG = `insert into token_tags (account, environment, tag, created_at, slot) values (?account, ?environment, ?, ?, ?)
@@ -123,6 +130,17 @@ const NO_SLOT = new Uint8Array(0);
 
 const slotOrNone = (token: string): Uint8Array => toSlot(token) ?? NO_SLOT;
 
+/** The keys of a store. */
+interface StoreKeys {
+  readonly fingerprints: FingerprintKeys;
+  /** The key of the fingerprints of captures. */
+  readonly panIndexKey: KeyObject;
+  readonly half: IssuableHalf;
+  readonly blindIndex: BlindIndex;
+  /** When the keys were read. */
+  readonly now: number;
+}
+
 /** The tokens of one tenant. */
 export class TokenStore {
   readonly tenant: Tenant;
@@ -131,33 +149,55 @@ export class TokenStore {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #context: EncryptionContext;
-  readonly #fingerprintKey: KeyObject;
+  readonly #panIndexKey: KeyObject;
+  #fingerprints: FingerprintKeys;
+  #readAt: number;
+  #refreshing: Promise<void> | undefined;
   readonly #blindIndex: BlindIndex;
 
   private constructor(
     database: Database,
     keyring: Keyring,
     tenant: Tenant,
-    { fingerprintKey, half, blindIndex }: { fingerprintKey: KeyObject; half: IssuableHalf; blindIndex: BlindIndex },
+    { fingerprints, panIndexKey, half, blindIndex, now }: StoreKeys,
   ) {
     this.#database = database;
     this.#keyring = keyring;
     this.tenant = tenant;
     this.#context = tenantContext(tenant);
-    this.#fingerprintKey = fingerprintKey;
+    this.#fingerprints = fingerprints;
+    this.#panIndexKey = panIndexKey;
+    this.#readAt = now;
     this.half = half;
     this.#blindIndex = blindIndex;
   }
 
-  static async load(database: Database, keyring: Keyring, tenant: Tenant): Promise<TokenStore> {
-    const fingerprintKey = await keyring.digestKey({ ...tenant, purpose: 'fingerprints' });
+  static async load(database: Database, keyring: Keyring, tenant: Tenant, now = 0): Promise<TokenStore> {
+    const fingerprints = await loadFingerprintKeys(database, keyring, tenant);
+    const panIndexKey = await keyring.digestKey({ ...tenant, purpose: 'pan-indexes' });
     // Created with the first token of any scheme: a backup with tokens has the key of the issuable half.
     const half = new IssuableHalf(await keyring.digestKey({ ...tenant, purpose: 'token-halves' }));
     return new TokenStore(database, keyring, tenant, {
-      fingerprintKey,
+      fingerprints,
+      panIndexKey,
+      now,
       half,
       blindIndex: await loadBlindIndex(keyring, tenant),
     });
+  }
+
+  /** Reads again, after some seconds, how far a rotation of the key of fingerprints is. */
+  async refresh(now: number): Promise<void> {
+    if (Math.abs(now - this.#readAt) < LIMITS.keyRefreshMs) return;
+    this.#refreshing ??= loadFingerprintKeys(this.#database, this.#keyring, this.tenant)
+      .then((fingerprints) => {
+        this.#fingerprints = fingerprints;
+        this.#readAt = now;
+      })
+      .finally(() => {
+        this.#refreshing = undefined;
+      });
+    await this.#refreshing;
   }
 
   async find(token: string): Promise<StoredToken | undefined> {
@@ -168,16 +208,17 @@ export class TokenStore {
   }
 
   async findPersistent(pan: Pan, format: TokenFormat): Promise<StoredToken | undefined> {
-    const rows = await this.#database.read(
-      FIND_BY_FINGERPRINT,
-      ...this.#scope(),
-      this.#fingerprint(pan),
-      persistentFormat(pan, format),
-    );
+    const rows = await this.#findByFingerprint(pan, persistentFormat(pan, format));
     const stored = await this.#toStoredToken(rows);
     // Fingerprints are not sealed: an attacker with write access to the database must not be able to exchange cards.
     if (stored !== undefined && stored.token.card.pan !== pan) throw new UnsealError();
     return stored;
+  }
+
+  #findByFingerprint(pan: Pan, format: string): Promise<Row[]> {
+    const { claims, second } = { claims: this.#fingerprints.claims(pan), second: this.#fingerprints.second(pan) };
+    if (second === undefined) return this.#database.read(FIND_BY_FINGERPRINT, ...this.#scope(), claims.first, format);
+    return this.#database.read(FIND_BY_TWO_FINGERPRINTS, ...this.#scope(), claims.first, second, format);
   }
 
   /** The data that deleting a token needs, also of an altered one. */
@@ -194,9 +235,13 @@ export class TokenStore {
 
   /** True when this is the card number of a token or of a capture. */
   async isStoredPan(number: string): Promise<boolean> {
-    const pan = this.#fingerprint(number);
-    const search = this.#blindIndex.search(number, pan);
-    return (await this.#database.read(IS_STORED_PAN, ...this.#scope(), search, pan, ...this.#scope(), pan)).length > 0;
+    const ofCaptures = [...this.#scope(), fingerprint(this.#panIndexKey, number)];
+    for (const pan of this.#fingerprints.firsts(number)) {
+      const search = this.#blindIndex.search(number, pan);
+      const found = await this.#database.read(IS_STORED_PAN, ...this.#scope(), search, pan, ...ofCaptures);
+      if (found.length > 0) return true;
+    }
+    return false;
   }
 
   /**
@@ -266,10 +311,10 @@ export class TokenStore {
     const { createdAt, scheme } = token;
     const { pan } = token.card;
     const record = seal(recordContext(this.#context, token), toTokenRecord(token));
-    const panIndex = this.#fingerprint(pan);
-    const search = this.#blindIndex.search(pan, panIndex);
+    const { first, second, version } = this.#fingerprints.claims(pan);
+    const search = this.#blindIndex.search(pan, first);
     const persistent = format === undefined ? null : persistentFormat(pan, format);
-    return [account, environment, createdAt, slot, scheme, persistent, panIndex, FINGERPRINT_VERSION, search, record];
+    return [account, environment, createdAt, slot, scheme, persistent, first, second, version, search, record];
   }
 
   async #toStoredToken([row]: Row[]): Promise<StoredToken | undefined> {
@@ -280,10 +325,6 @@ export class TokenStore {
 
   #scope(): [string, string] {
     return [this.tenant.account, this.tenant.environment];
-  }
-
-  #fingerprint(number: string): Uint8Array {
-    return fingerprint(this.#fingerprintKey, number);
   }
 }
 

@@ -136,7 +136,11 @@ export class Vault {
     return purgeDeletedTokens(this.#database, now - RESERVED_AFTER_DELETION_MS, LIMITS.rowsPerSweep);
   }
 
-  #store(tenant: Tenant): Promise<TokenStore> {
-    return this.#stores.get(tenantKey(tenant), () => TokenStore.load(this.#database, this.#keyring, tenant));
+  async #store(tenant: Tenant): Promise<TokenStore> {
+    const now = this.#time.steadyNow();
+    const load = (): Promise<TokenStore> => TokenStore.load(this.#database, this.#keyring, tenant, now);
+    const store = await this.#stores.get(tenantKey(tenant), load);
+    await store.refresh(now);
+    return store;
   }
 }

@@ -14,6 +14,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type {
   Delivery,
@@ -158,6 +159,30 @@ const endpointContext = (
 
 const eventContext = ({ environment, account }: Tenant, id: string, type: string, at: number): EncryptionContext =>
   encryptionContext(environment, account, 'webhook-events', id, type, String(at), 'record');
+
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'webhook_endpoints',
+    purpose: 'webhooks',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['revision', 'created_at'],
+    contexts: {
+      record: (row) =>
+        endpointContext(tenantOf(row), text(row, 'id'), integer(row, 'revision'), integer(row, 'created_at')),
+    },
+  },
+  {
+    table: 'webhook_events',
+    purpose: 'webhooks',
+    scope: 'tenant',
+    key: ['id'],
+    bound: ['type', 'created_at'],
+    contexts: {
+      record: (row) => eventContext(tenantOf(row), text(row, 'id'), text(row, 'type'), integer(row, 'created_at')),
+    },
+  },
+];
 
 const scopeOf = ({ account, environment }: Tenant): Value[] => [account, environment];
 

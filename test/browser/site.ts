@@ -28,6 +28,7 @@ export async function startSite(
     measureShipping: () => Promise.resolve([]),
     countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
     readBackupAges: async () => ({ backup: undefined, drill: undefined }),
+    countUnfinishedRotations: async () => 0,
   });
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };

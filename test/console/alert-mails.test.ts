@@ -54,7 +54,8 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
       onError: (error: unknown) => void errors.push(String(error)),
     };
     const mails = new AlertMails(services, options);
-    const sources = { ...service.core, certificateEnd: () => undefined };
+    const countOverdueKeys = async () => ({ count: 0, since: undefined });
+    const sources = { ...service.core, certificateEnd: () => undefined, countOverdueKeys };
     return {
       evaluate: () => new AlertEvaluation(services, sources, (...change) => mails.queue(...change)).run(),
       send: () => mails.send(),

@@ -7,6 +7,7 @@ import { LogReview } from '../../src/audit/review.ts';
 import type { ShippingTarget } from '../../src/audit/shipping.ts';
 import { insertBackup } from '../../src/backup/backup-store.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
+import type { OverdueKeys } from '../../src/rotation/key-ages.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -27,6 +28,7 @@ describe('alerts', { timeout: 120_000 }, () => {
   let service: TestService;
   /** The time that has passed for the evaluation, but not for the service, which must not evaluate as well. */
   let passed = 0;
+  let overdue: OverdueKeys = { count: 0, since: undefined };
   const advance = (milliseconds: number): void => {
     passed += milliseconds;
   };
@@ -47,7 +49,9 @@ describe('alerts', { timeout: 120_000 }, () => {
     backupMaxAges = {},
   ): Promise<void> => {
     const { core } = service;
-    const sources = { ...core, certificateEnd: () => certificateEnd, auditReceivers, backupMaxAges };
+    const countOverdueKeys = async () => overdue;
+    const receivers = { auditReceivers, backupMaxAges };
+    const sources = { ...core, certificateEnd: () => certificateEnd, ...receivers, countOverdueKeys };
     await new AlertEvaluation({ ...core, clock: now }, sources).run();
   };
 
@@ -114,6 +118,17 @@ describe('alerts', { timeout: 120_000 }, () => {
     advance(3 * DAY);
     await evaluate();
     assert.deepEqual([await kindsOf(developer), await kindsOf(operator)], [[], []]);
+  });
+
+  test('remind operators of keys that are older than their period', async () => {
+    const operator = await newPerson(service, '', 'operator');
+    overdue = { count: 3, since: now() - DAY };
+    await evaluate();
+    const [alert] = await shownTo(operator);
+    assert.deepEqual([alert?.kind, alert?.severity, alert?.number], ['rotation-due', 'medium', 3]);
+    overdue = { count: 0, since: undefined };
+    await evaluate();
+    assert.deepEqual(await kindsOf(operator), []);
   });
 
   test('are about many requests that were denied or limited, and about keys only', async () => {

@@ -192,7 +192,7 @@ describe('a key whose row was changed in the database', () => {
   test('of another account with the same id does not affect the genuine one', async () => {
     const { id, secret } = await newKey(victim);
     const columns =
-      'id, environment, prefix, name, description, permissions, allow_list, created_at, expires_at, revoked_at, successor, revision, mac';
+      'id, environment, digest_version, prefix, name, description, permissions, allow_list, created_at, expires_at, revoked_at, successor, revision, mac';
     await run(
       `insert into api_keys (account, digest, ${columns}) select ?account, ?, ${columns} from api_keys where id = ?`,
       account,

@@ -40,6 +40,8 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['account', 'suspend', '$account'],
   ['account', 'resume', '$account'],
   ['keyring', 'status'],
+  ['keyring', 'rotate', 'wrapping'],
+  ['keyring', 'destroy'],
   ['clock', 'status'],
   ['clock', 'confirm'],
   ['audit', 'verify'],

@@ -12,6 +12,7 @@
 -- Keys and service.
 
 -- The keys of the hierarchy below the root key, wrapped. reserved counts the nonces that processes have set aside.
+-- check_value identifies the key for operators. wrapped is empty from destroyed_at on.
 -- The index by id is not unique across accounts: ids are random values of 64 bits.
 create table wrapped_keys (
   account integer not null,
@@ -21,10 +22,35 @@ create table wrapped_keys (
   id text not null,
   wrapped blob not null,
   reserved bigint not null,
+  check_value text not null,
   created_at bigint not null,
+  destroyed_at bigint,
   primary key (account, environment, purpose, version)
 );
 create index wrapped_keys_by_id on wrapped_keys (id);
+create index wrapped_keys_by_destruction on wrapped_keys (destroyed_at) where destroyed_at is not null;
+
+-- The newest rotation of each key. purpose is that of the key, or 'root'. version is the one that replaces older versions. phase is that of a
+-- rotation of fingerprints, see vault/fingerprint-keys.ts.
+-- position names the last row that the present pass has read, as JSON; empty at its start. resealed counts the rows that
+-- were sealed again, left_over the rows of the present pass that could not be opened. due_at is when the work continues.
+create table key_rotations (
+  account integer not null,
+  environment integer not null,
+  purpose text not null,
+  version integer not null,
+  phase integer not null,
+  started_at bigint not null,
+  due_at bigint not null,
+  pass_started_at bigint not null,
+  pass_resealed bigint not null,
+  position text not null,
+  resealed bigint not null,
+  left_over bigint not null,
+  finished_at bigint,
+  primary key (account, environment, purpose)
+);
+create index key_rotations_unfinished on key_rotations (due_at) where finished_at is null;
 
 -- A node writes this row to find out whether the database can be written again.
 create table heartbeat (
@@ -226,12 +252,14 @@ create table enablements (
   primary key (account, environment, capability)
 );
 
--- successor is the id of the key that replaces this one after a rotation. last_used_at is not covered by the MAC.
+-- successor is the id of the key that replaces this one after a rotation. digest_version is the version of the key under which
+-- the digest was made. last_used_at is not covered by the MAC.
 create table api_keys (
   account integer not null,
   id text not null,
   environment integer not null,
   digest blob not null,
+  digest_version integer not null,
   prefix text not null,
   name text not null,
   description text not null,
@@ -300,7 +328,8 @@ create index request_log_by_time on request_log (at, id);
 
 -- slot is the sort key of the token, see vault/slot.ts: the bytes of a UUID, or text in which all tokens of one BIN and last
 -- four are adjacent. format is null for tokens that are not persistent. search holds short keyed digests of the last four and
--- first six and the beginning of the fingerprint, see vault/blind-index.ts. A deleted token keeps its slot, and nothing else,
+-- first six and the beginning of the fingerprint, see vault/blind-index.ts. next_fingerprint is that under the next version of the
+-- key, while it is replaced, see vault/fingerprint-keys.ts. A deleted token keeps its slot, and nothing else,
 -- until it may be issued again.
 --
 -- The primary keys of tokens and captures are the order of lists. Rows are appended in that order, so that a write costs one
@@ -313,6 +342,7 @@ create table tokens (
   scheme integer not null,
   format text,
   fingerprint blob,
+  next_fingerprint blob,
   fingerprint_version integer not null,
   search blob,
   record blob,
@@ -324,6 +354,9 @@ create unique index tokens_by_slot on tokens (account, environment, slot);
 -- An index entry at a random place costs as much as the row, so a search for last four and one for a whole card
 -- number share tokens_by_search, and only persistent tokens have an entry in tokens_by_format.
 create unique index tokens_by_format on tokens (account, environment, fingerprint, format) where format is not null;
+-- Has entries only while the key of the fingerprints is replaced.
+create unique index tokens_by_next_format on tokens (account, environment, next_fingerprint, format)
+  where next_fingerprint is not null and format is not null;
 create index tokens_by_search on tokens (account, environment, search) where search is not null;
 create index tokens_by_deletion on tokens (deleted_at) where deleted_at is not null;
 

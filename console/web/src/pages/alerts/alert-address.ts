@@ -32,6 +32,8 @@ export function toAddress({ account, environment, kind, subject }: ListedAlert):
       return `${base}/audit?action=person.sign-in-refused`;
     case 'data-exported':
       return `${base}/audit?action=${subject}`;
+    case 'rotation-due':
+      return `${base}/keyring`;
     default:
       return `${base}/audit`;
   }

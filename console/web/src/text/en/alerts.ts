@@ -55,6 +55,7 @@ export const alerts = {
     'operator-commands': 'Commands of operators',
     'backup-overdue': 'Overdue backups',
     'drill-overdue': 'Overdue drills of backups',
+    'rotation-due': 'Keys to rotate',
   },
   kind: {
     'unknown-outcomes_one': 'One payment has an unknown outcome',
@@ -87,5 +88,7 @@ export const alerts = {
     'operator-commands_other': 'The operator {{label}} made {{count}} changes by command within a day',
     'backup-overdue': 'A new backup is overdue: run cardvault backup',
     'drill-overdue': 'A successful drill of a backup is overdue: run cardvault drill',
+    'rotation-due_one': 'One key of the vault is older than its rotation period',
+    'rotation-due_other': '{{count}} keys of the vault are older than their rotation period',
   },
 };

@@ -100,6 +100,9 @@ export const audit = {
       'custody-moved': 'Custody of the root key moved',
       'custody-discarded': 'Former custody destroyed',
       'root-key-given': 'Root key given',
+      rotated: 'Key of the vault rotated',
+      'rotation-finished': 'Rotation of a key finished',
+      destroyed: 'Key of the vault destroyed',
     },
     capture: { retrieved: 'Capture read', tokenized: 'Capture tokenized', deleted: 'Capture deleted' },
     'capture-session': {

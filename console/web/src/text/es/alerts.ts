@@ -56,6 +56,7 @@ export const alerts: typeof english = {
     'operator-commands': 'Comandos de operadores',
     'backup-overdue': 'Copias de seguridad atrasadas',
     'drill-overdue': 'Simulacros de restauración atrasados',
+    'rotation-due': 'Claves por rotar',
   },
   kind: {
     'unknown-outcomes_one': 'Hay un pago con resultado desconocido',
@@ -90,5 +91,7 @@ export const alerts: typeof english = {
     'operator-commands_other': 'El operador {{label}} hizo {{count}} cambios por comando en un día',
     'backup-overdue': 'Falta una copia de seguridad nueva: ejecute cardvault backup',
     'drill-overdue': 'Falta un simulacro de restauración correcto: ejecute cardvault drill',
+    'rotation-due_one': 'Una clave de la bóveda supera su período de rotación',
+    'rotation-due_other': '{{count}} claves de la bóveda superan su período de rotación',
   },
 };

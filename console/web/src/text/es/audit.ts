@@ -110,6 +110,9 @@ export const audit: typeof english = {
       'custody-moved': 'Custodia de la clave raíz cambiada',
       'custody-discarded': 'Custodia anterior destruida',
       'root-key-given': 'Clave raíz entregada',
+      rotated: 'Clave de la bóveda rotada',
+      'rotation-finished': 'Rotación de una clave terminada',
+      destroyed: 'Clave de la bóveda destruida',
     },
     capture: { retrieved: 'Captura leída', tokenized: 'Captura tokenizada', deleted: 'Captura eliminada' },
     'capture-session': {

@@ -1,0 +1,98 @@
+import type { Origin } from '../audit/audit.ts';
+import type { KeyEnvironment } from '../crypto/wrapped-key.ts';
+import { SECOND } from '../kernel/clock.ts';
+import { ENVIRONMENTS } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
+import { listRotations, type Rotation } from '../storage/key-rotation-store.ts';
+import { type RotationServices, type StartedRotation, startDataRotations } from './data-rotation.ts';
+import {
+  type DestructionCandidate,
+  type DestructionServices,
+  destroyFormerRootKey,
+  destroyKeys,
+  findRootDestruction,
+  type RootDestruction,
+} from './destruction.ts';
+import { startFingerprintRotations } from './fingerprint-rotation.ts';
+import { SAD_PURPOSE } from './key-kinds.ts';
+import { type RootRotation, type RootServices, rotateRootKey } from './root-rotation.ts';
+import { rotateWrappingKey, type WrappingRotation } from './wrapping-rotation.ts';
+
+export const KEY_ENVIRONMENTS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS];
+
+export interface FullRotation {
+  readonly root: RootRotation;
+  readonly wrapping: readonly WrappingRotation[];
+  readonly data: readonly StartedRotation[];
+}
+
+/**
+ * Replaces the keys of all levels, from the root key downwards: an attacker with an older key then opens none of the keys below.
+ * The data keys are rotated in the background.
+ */
+export async function rotateEverything(
+  services: RotationServices & RootServices,
+  origin: Origin,
+): Promise<FullRotation> {
+  const root = await rotateRootKey(services, origin);
+  const wrapping: WrappingRotation[] = [];
+  for (const environment of KEY_ENVIRONMENTS) wrapping.push(await rotateWrappingKey(services, origin, environment));
+  const data = await startDataRotations(services, origin, {});
+  return { root, wrapping, data: [...data, ...(await startFingerprintRotations(services, origin, {}))] };
+}
+
+/** Returns the rotations of data keys in progress, without those that end with the hours of expiry of captures. */
+export const listUnfinished = async ({ database }: Pick<RotationServices, 'database'>): Promise<Rotation[]> =>
+  (await listRotations(database)).filter(
+    ({ finishedAt, purpose }) => finishedAt === undefined && purpose !== SAD_PURPOSE && purpose !== 'wrapping',
+  );
+
+export interface Waiting {
+  /** Seals rows again while this process has the lease. */
+  reseal(): Promise<void>;
+  pause(milliseconds: number): Promise<void>;
+  onProgress(unfinished: readonly Rotation[]): void;
+}
+
+/** Resolves once the rows of every rotation are sealed again, by this process or by a node. */
+export async function waitForRotations(
+  services: Pick<RotationServices, 'database'>,
+  { reseal, pause, onProgress }: Waiting,
+): Promise<void> {
+  for (;;) {
+    await reseal();
+    const unfinished = await listUnfinished(services);
+    if (unfinished.length === 0) return;
+    onProgress(unfinished);
+    await pause(SECOND);
+  }
+}
+
+export interface EmergencyResult extends FullRotation {
+  readonly destroyed: readonly DestructionCandidate[];
+  /** Backups that the destroyed root key would open; none of them is readable any more. */
+  readonly formerRoot: RootDestruction;
+}
+
+/**
+ * Replaces every key, seals every row again, and destroys the replaced keys without waiting for backups. For a key that an
+ * attacker may have.
+ */
+export async function rotateInEmergency(
+  services: RotationServices & RootServices & DestructionServices,
+  origin: Origin,
+  waiting: Waiting,
+): Promise<EmergencyResult> {
+  // A former root key that still exists would prevent another rotation.
+  const present = async () => ({ ...services, root: (await services.custody.open()).root });
+  const started = await findRootDestruction(services, { now: true });
+  if (started.checkValue !== undefined && started.obstacle === undefined)
+    await destroyFormerRootKey(services, origin, { now: true });
+  const rotation = await rotateEverything(services, origin);
+  await waitForRotations(services, waiting);
+  // A request that began before the rotation may still commit what it sealed.
+  await waiting.pause(LIMITS.urgentKeyRetirementMs);
+  const destroyed = await destroyKeys(services, origin, { now: true });
+  const formerRoot = await destroyFormerRootKey(await present(), origin, { now: true });
+  return { ...rotation, destroyed, formerRoot };
+}
