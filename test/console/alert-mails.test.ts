@@ -102,7 +102,7 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     assert.ok(mail?.text.includes('- High: An operator changed settings (Harbour Books, sandbox)'), mail?.text);
     assert.ok(mail?.text.includes('https://console.example.com/alerts'));
     // The key expires in ten days, which is of medium severity. Texts of members never come by mail: names of keys and users.
-    for (const text of ['Secret Shop', 'API key', '300', 'keep your account'])
+    for (const text of ['Secret Shop', 'API key', '+57 300', 'keep your account'])
       assert.ok(!mail?.text.includes(text), text);
     await node.send();
     assert.equal(mailsTo(owner).length, 1);
@@ -184,10 +184,14 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     const { port } = dripping.address() as AddressInfo;
     const mail = { to: 'ana@example.com', subject: 'test', text: 'test', messageId: '<a@example.com>' };
     const started = performance.now();
-    await assert.rejects(new SmtpSender(server.address({ port }), { deadlineMs: 300 }).send(mail), /EABORT/);
-    assert.ok(performance.now() - started < 5000);
-    await eventually(async () => connections.length === 1 && connections.every(({ destroyed }) => destroyed));
-    dripping.close();
+    try {
+      await assert.rejects(new SmtpSender(server.address({ port }), { deadlineMs: 300 }).send(mail), /EABORT/);
+      assert.ok(performance.now() - started < 10_000);
+      await eventually(async () => connections.length === 1 && connections.every(({ destroyed }) => destroyed));
+    } finally {
+      for (const connection of connections) connection.destroy();
+      dripping.close();
+    }
   });
 
   test('are not begun when the claim of their recipient has nearly ended', async () => {
