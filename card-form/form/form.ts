@@ -145,7 +145,9 @@ class CardForm {
   /** The back/forward cache and restored tabs must not show a card again. */
   #emptyWhenLeft(): void {
     window.addEventListener('pagehide', () => this.#fields.empty());
-    window.addEventListener('pageshow', () => this.#fields.empty());
+    window.addEventListener('pageshow', ({ persisted }) => {
+      if (persisted) this.#fields.empty();
+    });
   }
 
   /** Checks first; undefined when a field is at fault. */

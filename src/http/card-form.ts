@@ -79,6 +79,7 @@ const FORM_HEADERS = {
 export function cardFormHeaders(origin: () => string): () => Readonly<Record<string, string>> {
   return () => ({
     'referrer-policy': 'no-referrer',
+    'cross-origin-resource-policy': 'same-origin',
     // Subdomains of the merchant are none of this listener's business.
     ...(new URL(origin()).hostname !== 'localhost' && { 'strict-transport-security': 'max-age=31536000' }),
   });

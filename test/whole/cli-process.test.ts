@@ -102,8 +102,8 @@ describe('serve', () => {
 
   test('on a terminal prints one JSON document with --json; a second start prints neither key nor link', async () => {
     const [first, second] = [await served(true, true), await served(true, true)].map((text) => JSON.parse(text));
-    const { production, sandbox, console: operators, demo_key, operator_invitation, ...rest } = first;
-    for (const url of [production, sandbox, operators]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
+    const { production, sandbox, console: operators, card_form: cards, demo_key, operator_invitation, ...rest } = first;
+    for (const url of [production, sandbox, operators, cards]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
     assert.match(demo_key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
     assert.ok(operator_invitation.startsWith(`${operators}/join#`));
     assert.match(operator_invitation, /#[A-Za-z0-9_-]{43}$/);
