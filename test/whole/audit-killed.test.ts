@@ -14,8 +14,8 @@ import { systemClocks } from '../fixtures/clock.ts';
 import { BIN, runAt, runWithSettings, withoutSettings } from '../fixtures/command.ts';
 import { inScope } from '../scope.ts';
 
-const OLD_RECORDS = 30 * LIMITS.recordsPerPruning;
-const KILLS = inScope({ usual: 4, long: 40 });
+const OLD_RECORDS = inScope({ usual: 10, long: 30 }) * LIMITS.recordsPerPruning;
+const KILLS = inScope({ usual: 2, long: 40 });
 
 describe('commands about the audit log that are killed', { timeout: 240_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
