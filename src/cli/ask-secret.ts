@@ -23,8 +23,9 @@ export function askOnTerminal(write: (text: string) => void): AskSecret | undefi
   if (!isatty(0)) return undefined;
   return async (question) => {
     const { stdin } = process;
-    write(question);
+    // Before the question, so that nothing that is typed is ever shown.
     stdin.setRawMode(true);
+    write(question);
     stdin.setEncoding('utf8');
     try {
       return await new Promise<string>((resolve, reject) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFile, spawnSync } from 'node:child_process';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
@@ -22,6 +23,25 @@ const roots: RootKeys = {
   previous: createSecretKey(randomBytes(32)),
 };
 const progress = { threshold: 3, given: [2], isUnsealed: false };
+
+/** Numbers without names: the test creates no users. */
+const MEMBER = 61_002;
+const STRANGER = 61_003;
+const GROUP = 62_000;
+const asUser = (user: number, groups: string): string[] => [
+  `--reuid=${user}`,
+  `--regid=${user}`,
+  groups,
+  process.execPath,
+];
+const runsAsOther = (): boolean => {
+  const read = ['--eval', `require('node:fs').readFileSync(${JSON.stringify(import.meta.filename)})`];
+  return spawnSync('setpriv', [...asUser(MEMBER, '--clear-groups'), ...read], { env: {} }).status === 0;
+};
+const cannotChangeUser =
+  process.geteuid?.() !== 0
+    ? 'only root can run commands as other users'
+    : !runsAsOther() && 'other users of this machine cannot run the project';
 
 describe('the local socket', () => {
   let folder: string;
@@ -157,6 +177,24 @@ describe('the local socket', () => {
     const long = { path: join(folder, 'x'.repeat(100), 's'), group: undefined };
     await assert.rejects(openLocalSocket(long, service), /CARDVAULT_SOCKET/);
     await assert.rejects(callLocalSocket(long, { command: 'status' }), /CARDVAULT_SOCKET/);
+  });
+
+  test('admits the members of a group, each proven, and no other user', { skip: cannotChangeUser }, async () => {
+    chmodSync(folder, 0o755);
+    const shared = { ...place(), group: GROUP };
+    open = await openLocalSocket(shared, service);
+    const fetchAs = (user: number, groups: string): Promise<string> => {
+      const script = `import { fetchRootKeys } from ${JSON.stringify(new URL('./local-socket.ts', import.meta.url).href)};
+        await fetchRootKeys(${JSON.stringify(shared)}).then(() => console.log('given'), ({ name }) => console.log(name));`;
+      const args = [...asUser(user, groups), '--input-type=module', '--eval', script];
+      return new Promise((resolve) => {
+        execFile('setpriv', args, { env: {} }, (_error, stdout) => resolve(stdout.trim()));
+      });
+    };
+    assert.equal(await fetchAs(MEMBER, `--groups=${GROUP}`), 'given');
+    assert.deepEqual(calls, [`uid:${MEMBER}`]);
+    assert.equal(await fetchAs(STRANGER, '--clear-groups'), 'SealedError');
+    assert.equal(calls.length, 1);
   });
 
   test('is missing while no node runs', async () => {
