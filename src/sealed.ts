@@ -7,12 +7,8 @@ import { groupIdOf, socketPlaceOf } from './crypto/custody/choose.ts';
 import { readCustodiansFile, replaceForCustodians } from './crypto/custody/custodians-file.ts';
 import { fetchRootKeys, type OpenSocket, openLocalSocket, type SocketService } from './crypto/custody/local-socket.ts';
 import { previousPath } from './crypto/custody/replacement.ts';
-import {
-  type GivenShare,
-  ShareCollector,
-  type Unsealing,
-  type UnsealProgress,
-} from './crypto/custody/share-collector.ts';
+import { ShareCollector, type Unsealing, type UnsealProgress } from './crypto/custody/share-collector.ts';
+import { NodeKey, type SealedShare } from './crypto/custody/share-transport.ts';
 import { CustodyError, keyCheckValue, type RootKeys, SealedError } from './crypto/custody.ts';
 import { systemRandom } from './crypto/random.ts';
 import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
@@ -20,7 +16,7 @@ import type { Endpoint } from './http/endpoint.ts';
 import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
-import { createSealedServer } from './http/sealed-server.ts';
+import { createSealedServer, type ShareReceiver } from './http/sealed-server.ts';
 import type { HttpServer } from './http/server.ts';
 import type { TlsOptions } from './http/tls.ts';
 import { HOUR, MINUTE, SECOND } from './kernel/clock.ts';
@@ -50,6 +46,7 @@ class Seal {
   readonly #file: string;
   readonly #group: number | undefined;
   readonly #threshold: number;
+  #nodeKey: NodeKey | undefined = new NodeKey();
   #unsealing: Unsealing | undefined;
   /** Undefined until the vault is open. */
   #recordGift: RecordGift | undefined;
@@ -74,14 +71,18 @@ class Seal {
     return { threshold: this.#threshold, given: [], isUnsealed: true };
   }
 
+  /** The key for which shares are encrypted; undefined once the node is unsealed. */
+  get nodeKey(): string | undefined {
+    return this.#nodeKey?.text;
+  }
+
   /** Throws `CustodyError` for a share that does not count. */
-  addShare(share: GivenShare, source: string): Promise<UnsealProgress> {
+  addShare(sealed: SealedShare, source: string): Promise<UnsealProgress> {
     const added = this.#last.then(async () => {
-      if (this.#unsealing !== undefined) share.share.fill(0);
-      else {
-        const unsealing = await this.#collector.add(share, source);
-        if (unsealing !== undefined) this.accept(unsealing);
-      }
+      const share = this.#nodeKey?.open(sealed);
+      if (share === undefined) return this.progress;
+      const unsealing = await this.#collector.add({ ...sealed, share }, source);
+      if (unsealing !== undefined) this.accept(unsealing);
       return this.progress;
     });
     this.#last = added.catch(() => undefined);
@@ -91,6 +92,7 @@ class Seal {
   /** Takes the root key, also from another node. */
   accept(unsealing: Unsealing): void {
     this.#collector.clear();
+    this.#nodeKey = undefined;
     this.#unsealing = unsealing;
     this.#unsealed.resolve(unsealing);
   }
@@ -130,6 +132,9 @@ class Seal {
 const openSealSocket = ({ rootKey }: Config, seal: Seal): Promise<OpenSocket> => {
   const service: SocketService = {
     progress: () => seal.progress,
+    get nodeKey() {
+      return seal.nodeKey;
+    },
     addShare: (share, peer) => seal.addShare(share, `socket ${peer}`),
     giveRootKeys: (peer) => seal.giveRootKeys(peer),
     replaceRootKey: (next) => seal.replaceRootKey(next),
@@ -293,7 +298,10 @@ function createSealedListeners({ config, clocks, log, endpoints }: SealedParts, 
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
   const metrics = new Metrics(() => 0, undefined);
   const random = systemRandom();
-  const receiver = { addShare: (share: GivenShare, source: string) => seal.addShare(share, `tls ${source}`) };
+  const receiver: ShareReceiver = {
+    progress: () => ({ ...seal.progress, key: seal.nodeKey }),
+    addShare: (share, source) => seal.addShare(share, `tls ${source}`),
+  };
   const serverOf = (listener: (typeof LISTENERS)[number]): HttpServer => {
     const isConsole = listener === 'console';
     const options = { stopwatch, log, metrics, listener, random, trustedProxies };

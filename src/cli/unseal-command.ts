@@ -27,7 +27,7 @@ export function unsealCommand(program: Command, tools: CliContext): void {
         throw new UsageError('--share: expected the share file of the custodian');
       const progress =
         path === undefined
-          ? await callNode(tools, { command: 'status' })
+          ? (await callNode(tools, { command: 'status' })).progress
           : await giveShare(tools, { ...options, share: path });
       printResult(tools, options.json, toView(progress), describe(progress));
     });
@@ -40,13 +40,7 @@ async function giveShare(
   const { ceremony, index, share } = await openShare(tools, options);
   try {
     const { node } = options;
-    if (node === undefined)
-      return await callNode(tools, {
-        command: 'share',
-        ceremony,
-        index,
-        share: Buffer.from(share).toString('base64'),
-      });
+    if (node === undefined) return await giveLocally(tools, { ceremony, index, share });
     const { giveShareOverTls } = await import('../http/unseal-client.ts');
     return await giveShareOverTls({ url: node, caFile: options.ca }, { ceremony, index, share });
   } finally {
@@ -54,7 +48,23 @@ async function giveShare(
   }
 }
 
-async function callNode(tools: CliContext, request: SocketRequest): Promise<UnsealProgress> {
+async function giveLocally(
+  tools: CliContext,
+  share: { readonly ceremony: string; readonly index: number; readonly share: Uint8Array },
+): Promise<UnsealProgress> {
+  const { sealShare } = await import('../crypto/custody/share-transport.ts');
+  const { key, progress } = await callNode(tools, { command: 'status' });
+  // An unsealed node needs no share, and has no key for one.
+  if (progress.isUnsealed) return progress;
+  return (await callNode(tools, { command: 'share', ...sealShare(key, share) })).progress;
+}
+
+interface NodeAnswer {
+  readonly progress: UnsealProgress;
+  readonly key?: unknown;
+}
+
+async function callNode(tools: CliContext, request: SocketRequest): Promise<NodeAnswer> {
   const [{ socketPlaceOf }, { callLocalSocket }] = await Promise.all([
     import('../crypto/custody/choose.ts'),
     import('../crypto/custody/local-socket.ts'),
@@ -65,7 +75,7 @@ async function callNode(tools: CliContext, request: SocketRequest): Promise<Unse
     throw new UsageError(
       `no node of this data directory waits for shares (${place.path}); start the service with CARDVAULT_ROOT_KEY=custodians:…`,
     );
-  return answer['progress'] as UnsealProgress;
+  return answer as unknown as NodeAnswer;
 }
 
 const toView = ({ isUnsealed, threshold, given }: UnsealProgress) => ({ unsealed: isUnsealed, threshold, given });

@@ -1,4 +1,6 @@
-import type { GivenShare, UnsealProgress } from '../crypto/custody/share-collector.ts';
+import type { FastifyReply } from 'fastify';
+import type { UnsealProgress } from '../crypto/custody/share-collector.ts';
+import type { SealedShare } from '../crypto/custody/share-transport.ts';
 import { CustodyError } from '../crypto/custody.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Endpoint } from './endpoint.ts';
@@ -7,14 +9,17 @@ import { addPublicRoutes, createBaseServer, type HttpServer, type PublicRoute, t
 
 /** Takes shares over TLS. `source`: the address of the client. */
 export interface ShareReceiver {
-  addShare(share: GivenShare, source: string): Promise<UnsealProgress>;
+  /** How far unsealing has come, and the key for which shares are encrypted. */
+  progress(): UnsealProgress & { readonly key: string | undefined };
+  addShare(share: SealedShare, source: string): Promise<UnsealProgress>;
 }
 
 const RETRY_SECONDS = '5';
 
 /**
  * Returns the server of a listener while the vault is sealed: `/healthz` responds with 200, `/readyz` with 503 and the
- * reason, and every other request gets 503. With a receiver, `POST /unseal` takes a share.
+ * reason, and every other request gets 503. With a receiver, `GET /unseal` shows the key for shares, and `POST /unseal` takes
+ * one.
  */
 export function createSealedServer(
   options: ServerOptions,
@@ -23,7 +28,7 @@ export function createSealedServer(
 ): HttpServer {
   const sealedOptions = { ...options, isSealed: true };
   const app = createBaseServer(sealedOptions);
-  addPublicRoutes(app, [...healthRoutes, ...(receiver === undefined ? [] : [unsealRoute(receiver)])], sealedOptions);
+  addPublicRoutes(app, [...healthRoutes, ...(receiver === undefined ? [] : unsealRoutes(receiver))], sealedOptions);
   for (const endpoint of endpoints) app.servedPaths.add(endpoint);
   return app;
 }
@@ -48,33 +53,39 @@ const healthRoutes: readonly PublicRoute[] = [
   },
 ];
 
-const unsealRoute = (receiver: ShareReceiver): PublicRoute => ({
-  method: 'POST',
-  path: '/unseal',
-  family: 'console',
-  bodyLimit: LIMITS.unsealBodyBytes,
-  handle: async (request, reply) => {
-    const body = request.body as Buffer | undefined;
-    const respond = (status: number, value: object) =>
-      reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(value));
-    try {
-      const share = parseShare(body);
-      if (share === undefined) return respond(400, { message: 'the share is malformed' });
-      return respond(200, await receiver.addShare(share, request.ip));
-    } catch (error) {
-      if (!(error instanceof CustodyError)) throw error;
-      return respond(400, { message: error.message });
-    } finally {
-      body?.fill(0);
-    }
+const unsealRoutes = (receiver: ShareReceiver): PublicRoute[] => [
+  {
+    method: 'GET',
+    path: '/unseal',
+    family: 'console',
+    handle: (_request, reply) => sendJson(reply, 200, receiver.progress()),
   },
-});
+  {
+    method: 'POST',
+    path: '/unseal',
+    family: 'console',
+    bodyLimit: LIMITS.unsealBodyBytes,
+    handle: async (request, reply) => {
+      const share = parseShare(request.body as Buffer | undefined);
+      if (share === undefined) return sendJson(reply, 400, { message: 'the share is malformed' });
+      try {
+        return sendJson(reply, 200, await receiver.addShare(share, request.ip));
+      } catch (error) {
+        if (!(error instanceof CustodyError)) throw error;
+        return sendJson(reply, 400, { message: error.message });
+      }
+    },
+  },
+];
 
-function parseShare(body: Buffer | undefined): GivenShare | undefined {
+const sendJson = (reply: FastifyReply, status: number, value: object): FastifyReply =>
+  reply.code(status).header('content-type', JSON_TYPE).send(JSON.stringify(value));
+
+function parseShare(body: Buffer | undefined): SealedShare | undefined {
   try {
     const { ceremony, index, share } = JSON.parse(String(body)) as Record<string, unknown>;
-    if (typeof ceremony !== 'string' || typeof index !== 'number' || typeof share !== 'string') return undefined;
-    return { ceremony, index, share: Uint8Array.from(Buffer.from(share, 'base64')) };
+    const isShare = typeof ceremony === 'string' && typeof index === 'number' && typeof share === 'string';
+    return isShare ? { ceremony, index, share } : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { request } from 'node:https';
 import type { UnsealProgress } from '../crypto/custody/share-collector.ts';
+import { sealShare } from '../crypto/custody/share-transport.ts';
 import { SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -27,18 +28,16 @@ export async function giveShareOverTls(
   const address = URL.parse('/unseal', url);
   if (address?.protocol !== 'https:') throw new UnsealError('--node: expected https://HOST:PORT');
   const ca = caFile === undefined ? {} : { ca: readCa(caFile) };
-  const body = Buffer.from(JSON.stringify({ ...share, share: Buffer.from(share.share).toString('base64') }));
+  const shown = await send(address, { ...ca, method: 'GET', agent: false }, Buffer.alloc(0));
+  const nodeKey = parseAnswer(shown.text)['key'];
+  if (shown.status !== 200 || nodeKey === undefined) throw new UnsealError('the node is not sealed');
+  const body = Buffer.from(JSON.stringify(sealShare(nodeKey, share)));
   const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
-  try {
-    const { status, text } = await send(address, { ...ca, method: 'POST', headers, agent: false }, body);
-    const answer = parseAnswer(text);
-    if (status === 200 && typeof answer['threshold'] === 'number') return answer as unknown as UnsealProgress;
-    if (status === 404 || status === 405) throw new UnsealError('the node is not sealed');
-    const message = typeof answer['message'] === 'string' ? answer['message'] : `it responded with ${status}`;
-    throw new UnsealError(`the node did not take the share: ${message}`);
-  } finally {
-    body.fill(0);
-  }
+  const { status, text } = await send(address, { ...ca, method: 'POST', headers, agent: false }, body);
+  const answer = parseAnswer(text);
+  if (status === 200 && typeof answer['threshold'] === 'number') return answer as unknown as UnsealProgress;
+  const message = typeof answer['message'] === 'string' ? answer['message'] : `it responded with ${status}`;
+  throw new UnsealError(`the node did not take the share: ${message}`);
 }
 
 function readCa(file: string): Buffer {

@@ -59,8 +59,9 @@ describe('the local socket', () => {
   const place = () => ({ path: join(folder, 'run', 'unseal.sock'), group: undefined });
   const service: SocketService = {
     progress: () => progress,
+    nodeKey: 'key',
     addShare: async ({ index, share }, peer) => {
-      calls.push(`${index} ${Buffer.from(share).toString()} ${peer}`);
+      calls.push(`${index} ${share} ${peer}`);
       if (index === 9) throw new CustodyError('share 9 is wrong');
       return progress;
     },
@@ -97,11 +98,11 @@ describe('the local socket', () => {
 
   test('takes shares, with the proven user', async () => {
     await start();
-    const share = { command: 'share', ceremony: 'c', share: Buffer.from('abc').toString('base64') } as const;
+    const share = { command: 'share', ceremony: 'c', share: 'abc' } as const;
     assert.deepEqual(await callLocalSocket(place(), { ...share, index: 1 }), { ok: true, progress });
     assert.deepEqual(calls, [`1 abc ${USER}`]);
     await assert.rejects(callLocalSocket(place(), { ...share, index: 9 }), /^CustodyError: share 9 is wrong$/);
-    assert.deepEqual(await callLocalSocket(place(), { command: 'status' }), { ok: true, progress });
+    assert.deepEqual(await callLocalSocket(place(), { command: 'status' }), { ok: true, progress, key: 'key' });
   });
 
   test('is closed to other users', async () => {

@@ -19,7 +19,8 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { OperatorError } from '../../kernel/operator-error.ts';
 import { CustodyError, type RootKeys, SealedError, toRootKey } from '../custody.ts';
 import { rootKeysFromBytes } from './custodians-file.ts';
-import type { GivenShare, UnsealProgress } from './share-collector.ts';
+import type { UnsealProgress } from './share-collector.ts';
+import type { SealedShare } from './share-transport.ts';
 
 /**
  * The socket by which commands on the machine reach the node that has the root key, or gathers shares of it. It is in a
@@ -34,14 +35,16 @@ import type { GivenShare, UnsealProgress } from './share-collector.ts';
  */
 export type SocketRequest =
   | { readonly command: 'status' }
-  | { readonly command: 'share'; readonly ceremony: string; readonly index: number; readonly share: string }
+  | ({ readonly command: 'share' } & SealedShare)
   | { readonly command: 'root-key' }
   | { readonly command: 'replace-root-key'; readonly root: string };
 
 /** The work that the node does for commands. `peer` is the proven user, as `uid:1000`. */
 export interface SocketService {
   progress(): UnsealProgress;
-  addShare(share: GivenShare, peer: string): Promise<UnsealProgress>;
+  /** The key for which shares are encrypted; undefined for a node that needs none. */
+  readonly nodeKey: string | undefined;
+  addShare(share: SealedShare, peer: string): Promise<UnsealProgress>;
   /** Throws `SealedError`. */
   giveRootKeys(peer: string): Promise<RootKeys>;
   /** Seals another root key, and keeps it in memory. Throws `SealedError`. */
@@ -181,12 +184,8 @@ async function serveConnection(socket: Socket, place: SocketPlace, service: Sock
 }
 
 async function respond(request: SocketRequest, peer: string, service: SocketService): Promise<object> {
-  if (request.command === 'status') return { progress: service.progress() };
-  if (request.command === 'share') {
-    const { ceremony, index, share } = request;
-    const bytes = Uint8Array.from(Buffer.from(share, 'base64'));
-    return { progress: await service.addShare({ ceremony, index, share: bytes }, peer) };
-  }
+  if (request.command === 'status') return { progress: service.progress(), key: service.nodeKey };
+  if (request.command === 'share') return { progress: await service.addShare(request, peer) };
   if (request.command === 'replace-root-key') {
     await service.replaceRootKey(toRootKey(decodeKey(request.root)));
     return {};
