@@ -92,16 +92,30 @@ export function parseKeyId(sealed: Uint8Array): string {
 
 /** Returns the plaintext. Throws `UnsealError`. */
 export function unseal(key: KeyObject, context: EncryptionContext, sealed: Uint8Array): Buffer {
+  const end = sealed.length - TAG_BYTES;
+  if (end < HEADER_BYTES) throw new UnsealError();
+  const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEADER_BYTES);
+  return openGcm(key, nonce, additionalData(sealed, context), sealed.subarray(HEADER_BYTES, end), sealed.subarray(end));
+}
+
+/** Decrypts AES-256-GCM with a nonce of 96 and a tag of 128 bits. Throws `UnsealError`; no part of the plaintext remains then. */
+export function openGcm(
+  key: KeyObject,
+  nonce: Uint8Array,
+  additional: Uint8Array,
+  ciphertext: Uint8Array,
+  tag: Uint8Array,
+): Buffer {
+  let plaintext: Buffer | undefined;
   try {
-    const end = sealed.length - TAG_BYTES;
-    const nonce = sealed.subarray(1 + KEY_ID_BYTES, HEADER_BYTES);
     const decipher = createDecipheriv('aes-256-gcm', key, nonce, OPTIONS);
-    decipher.setAAD(additionalData(sealed, context));
-    decipher.setAuthTag(sealed.subarray(end));
-    const plaintext = decipher.update(sealed.subarray(HEADER_BYTES, end));
+    decipher.setAAD(additional);
+    decipher.setAuthTag(tag);
+    plaintext = decipher.update(ciphertext);
     decipher.final();
     return plaintext;
   } catch {
+    plaintext?.fill(0);
     throw new UnsealError();
   }
 }

@@ -106,6 +106,9 @@ export class Exchange implements RequestHead {
       }
     } catch (error) {
       this.#fail(error);
+    } finally {
+      // It may contain card data. Texts that were read from it cannot be cleared.
+      body.fill(0);
     }
   }
 

@@ -77,6 +77,8 @@ export class Pipeline {
     const request = door.keyedRequest?.(grant, head, this.route, bytes);
     const beginning = transactions.begin(door.contextOf(grant), request);
     const begun = beginning instanceof Promise ? await beginning : beginning;
+    // A copy of the body, of which the claim of the key has a digest.
+    request?.content.fill(0);
     if ('replay' in begun) return { ...begun.replay, isReplay: true };
     if ('boundTo' in begun) return this.#replay(grant, begun.boundTo);
     const { scope } = begun;
@@ -123,6 +125,8 @@ export class Pipeline {
   #parse(head: RequestHead, bytes: Buffer): Pick<RouteCall, 'query' | 'headers' | 'body' | 'text'> {
     const { query: field, headerNames } = this.route;
     const { body, text } = parseBody(this.route, bytes);
+    // A payment waits for its processor for seconds, and needs the bytes no more.
+    bytes.fill(0);
     const query = field === undefined ? head.query : parseQuery(field, head.query);
     const headers = headerNames === undefined ? NO_HEADERS : pickHeaders(headerNames, head);
     return { query, headers, body, text };

@@ -51,6 +51,8 @@ function awaitBody(request: IncomingMessage, limit: number, callback: BodyCallba
     const [first = NO_BODY] = chunks;
     if (error !== undefined) callback(error, NO_BODY);
     else callback(undefined, chunks.length > 1 ? Buffer.concat(chunks, length) : first);
+    // The caller clears the body, and not what it was put together from.
+    if (error !== undefined || chunks.length > 1) for (const chunk of chunks) chunk.fill(0);
     // The rest of a rejected body still arrives, and this closure lives until its end.
     chunks.length = 0;
   };
