@@ -120,7 +120,7 @@ export function createThreadBackground(
   { core, log, authentications }: ThreadParts,
   more: readonly PeriodicWork[] = [],
 ) {
-  const { database, opened, sadKeys, time, usage, requestLog } = core;
+  const { database, opened, sadKeys, time, usage, requestLog, tokenUses } = core;
   const onError = logErrors(log);
   const destroyedKeys = new DestroyedKeys(core);
   const flushUses = async (): Promise<void> => {
@@ -129,6 +129,7 @@ export function createThreadBackground(
   const work: PeriodicWork[] = [
     { kind: 'key usage', run: flushUses },
     { kind: 'statistics', run: () => usage.flush() },
+    { kind: 'token uses', run: () => tokenUses.flush() },
     { kind: 'request log', run: () => requestLog.flush() },
     { kind: 'destroyed sad keys', run: () => sadKeys.forgetDestroyed() },
     { kind: 'destroyed keys', run: () => destroyedKeys.forget() },
@@ -148,6 +149,7 @@ export function createThreadBackground(
       for (const task of tasks) await task.stop();
       await flushUses().catch((error: unknown) => log.error('key usage not saved', describeError(error)));
       await usage.flush().catch((error: unknown) => log.error('usage not saved', describeError(error)));
+      await tokenUses.flush().catch((error: unknown) => log.error('token uses not saved', describeError(error)));
       const onUnsaved = (error: unknown): void => log.error('request log not saved', describeError(error));
       await requestLog.flush({ all: true }).catch(onUnsaved);
     },
@@ -360,7 +362,7 @@ function createExpiryWatch(core: OpenCore): () => Promise<void> {
 
 /** Sweeps that destroy expired records. */
 function createSweeps({ core, console, log, captures, captureSessions, vault }: BackgroundParts): Sweep[] {
-  const { idempotency, webhooks } = core;
+  const { idempotency, retention, webhooks } = core;
   const onExempted = (count: number): void => log.warn('inactive users stay enabled', { count });
   return [
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
@@ -368,6 +370,7 @@ function createSweeps({ core, console, log, captures, captureSessions, vault }: 
     { kind: 'tokens', isDue: (now) => vault.isSweepDue(now), run: (now) => vault.sweep(now) },
     { kind: 'capture sessions', run: (now) => captureSessions.sweep(now) },
     { kind: 'webhook events', isDue: (now) => webhooks.isSweepDue(now), run: (now) => webhooks.sweep(now) },
+    { kind: 'unused tokens', isDue: (now) => retention.isSweepDue(now), run: (now) => retention.sweep(now) },
     { kind: 'responses', isDue: (now) => idempotency.isSweepDue(now), run: (now) => idempotency.sweep(now) },
     ...(console?.sweeps(onExempted) ?? []),
   ];

@@ -39,6 +39,8 @@ import { shareDatabase } from './storage/sqlite/share-database.ts';
 import { removeAbandonedFolders, temporaryFolderOf } from './storage/sqlite/temporary-folder.ts';
 import { hasRows, hasWrappedKeys, insertWrappedKeys, wrappedKeyStore } from './storage/wrapped-key-store.ts';
 import { listCopiedTables } from './tables.ts';
+import { TokenRetention } from './vault/token-retention.ts';
+import { TokenUses } from './vault/token-uses.ts';
 import { VERSION } from './version.ts';
 import { Outbox } from './webhooks/outbox.ts';
 import { WebhookSender } from './webhooks/send.ts';
@@ -58,6 +60,7 @@ export interface OpenCore extends Core {
   readonly processors: Processors;
   readonly idempotency: IdempotencyKeys;
   readonly usage: Usage;
+  readonly tokenUses: TokenUses;
   readonly requestLog: RequestLog;
   readonly rootKeyExposure: RootKeyExposure;
   /** Sends webhooks. */
@@ -218,6 +221,7 @@ async function buildCore(
   const changeControl = new ChangeControl(accounts);
   const hosts = new ProcessorHosts(config.processorHosts);
   const webhookParts = createWebhooks(parts, config);
+  const transactions = new Transactions({ ...parts, idempotency, usage });
   const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
   return {
     ...parts,
@@ -230,7 +234,9 @@ async function buildCore(
     accounts,
     changeControl,
     processors: processors.byName,
-    transactions: new Transactions({ ...parts, idempotency, usage }),
+    transactions,
+    tokenUses: new TokenUses(parts),
+    retention: new TokenRetention({ ...parts, ...webhookParts, transactions, changeControl }),
     sadKeys: new SadKeys({ ...parts, store: opened.sadKeys }),
     signingKeys: new SigningKeys(keyring),
     configurations: new ProxyConfigurations({ ...parts, changeControl }),

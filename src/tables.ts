@@ -28,6 +28,8 @@ import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
 import { TABLES as imports } from './transfer/import-store.ts';
 import { SEALED_COLUMNS as sealedTokens, TABLES as tokens } from './vault/token-store.ts';
+import { TABLES as retention } from './vault/retention-store.ts';
+import { TABLES as tokens } from './vault/token-store.ts';
 import { TABLES as webhookExpiries } from './webhooks/expiry-marks.ts';
 import { SEALED_COLUMNS as sealedWebhooks, TABLES as webhooks } from './webhooks/webhook-store.ts';
 
@@ -52,6 +54,7 @@ export const VAULT_TABLES: readonly Table[] = [
   ...paymentTotals,
   ...simulator,
   ...proxyConfigurations,
+  ...retention,
   ...storage,
   ...tokens,
   ...imports,

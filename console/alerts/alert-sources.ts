@@ -65,6 +65,9 @@ const PENDING_APPROVALS = `select account, environment, count(*) as number, min(
 const PENDING_ACTIVATIONS =
   "select count(*) as number, min(created_at) as since from activation_requests where status = 'requested'";
 
+const ENDING_TOKENS = `select account, environment, acts_at, announced from retention_rules
+  where acts_at is not null and announced is not null limit ${MAX}`;
+
 /** The newest requests decide, however many there are. */
 const REFUSED = `select account, environment, cast(sum(1 + repeats) as bigint) as number, min(at) as since from (
     select account, environment, at, status, api_key, repeats from request_log where at >= ? order by at desc
@@ -156,6 +159,17 @@ const changedSettings: Source = async ({ database }, now) =>
     }),
   );
 
+/** Announced deletions of unused tokens. */
+const endingTokens: Source = async ({ database }) =>
+  (await database.read(ENDING_TOKENS)).map((row) => ({
+    ...NOTHING,
+    ...scopeOf(row),
+    kind: 'tokens-end',
+    severity: 'high',
+    number: integer(row, 'announced'),
+    expiresAt: integer(row, 'acts_at'),
+  }));
+
 const auditLog: Source = async ({ database, journalKey }, now) => {
   const verifications = await listVerifications(database, journalKey);
   const faulty = verifications.filter(({ fault }) => fault !== '');
@@ -231,6 +245,7 @@ export const SOURCES: readonly Source[] = [
   pendingApprovals,
   pendingActivations,
   changedSettings,
+  endingTokens,
   auditLog,
   unshippedLog,
   alteredRows,

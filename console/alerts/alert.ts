@@ -15,6 +15,7 @@ export const CAPABILITY_BY_KIND = {
   'processor-key-expires': 'proxy:read',
   'approvals-wait': 'approvals:decide',
   'settings-changed': 'overview:read',
+  'tokens-end': 'tokens:read',
   'activations-wait': 'operate',
   'tls-certificate-expires': 'operate',
   'audit-log-altered': 'operate',

@@ -2,6 +2,7 @@ import { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
+import { DeletionReceipts, type ReceiptServices } from '../../src/captures/deletion-receipts.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
 import { Workbench } from '../../src/http/workbench.ts';
 import { PaymentQueries } from '../../src/payments/payment-queries.ts';
@@ -33,10 +34,12 @@ export type ConsoleDependencies = Omit<
   | 'captureQueries'
   | 'paymentQueries'
   | 'auditReading'
+  | 'receipts'
   | 'requestLogQuery'
   | 'alerts'
   | 'workbench'
-> & { readonly usage: Usage; readonly sadKeys: SadKeys };
+> &
+  Pick<ReceiptServices, 'signingKeys'> & { readonly usage: Usage; readonly sadKeys: SadKeys };
 
 export type ConsoleLimits = Omit<SessionDoorOptions, 'services'>;
 
@@ -61,6 +64,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     paymentQueries: new PaymentQueries({ database, keyring }),
     usageOverview: new UsageOverview({ usage, database, clock }),
     auditReading: new AuditLogQuery({ database, random }),
+    receipts: new DeletionReceipts(dependencies),
     requestLogQuery: new RequestLogQuery({ database }),
     alerts: new Alerts(dependencies),
     workbench: new Workbench(dependencies, dependencies),

@@ -5,12 +5,13 @@ import { notPossible } from '../../src/kernel/failure.ts';
 import type { StoredEnableRequest } from '../../src/payments/payment-activations.ts';
 import type { ManualResolution } from '../../src/payments/unknown-outcomes.ts';
 import { fromRequestedBody } from '../../src/proxy/proxy-configurations.ts';
+import type { RetentionChange } from '../../src/vault/token-retention.ts';
 import type { Execution } from '../approvals/approvals.ts';
 import type { ConsoleServices } from './route.ts';
 
 type Services = Pick<
   ConsoleServices,
-  'activations' | 'changeControl' | 'configurations' | 'requests' | 'unknownOutcomes'
+  'activations' | 'changeControl' | 'configurations' | 'requests' | 'retention' | 'unknownOutcomes'
 >;
 type Execute = (services: Services, transaction: Transaction, tenant: Tenant, execution: Execution) => Promise<unknown>;
 
@@ -41,6 +42,8 @@ const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
       { action: 'account.export', summary: approval.summary, body: call.body },
       { consent },
     ),
+  'retention.set': ({ retention }, transaction, tenant, { call, consent }) =>
+    retention.set(transaction, tenant, JSON.parse(call.body) as RetentionChange, { consent }),
 };
 
 /**

@@ -5,6 +5,7 @@ import type { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
+import type { DeletionReceipts } from '../../src/captures/deletion-receipts.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { SigningKeys } from '../../src/crypto/signing-key.ts';
 import type {
@@ -30,6 +31,7 @@ import type { PayloadProxy } from '../../src/proxy/payload-proxy.ts';
 import type { ProxyConfigurations } from '../../src/proxy/proxy-configurations.ts';
 import type { Driver } from '../../src/storage/database.ts';
 import type { TokenQueries } from '../../src/vault/token-queries.ts';
+import type { TokenRetention } from '../../src/vault/token-retention.ts';
 import type { Vault } from '../../src/vault/vault.ts';
 import type { Alerts } from '../alerts/alerts.ts';
 import type { RequestedCall } from '../approvals/approval.ts';
@@ -65,6 +67,7 @@ export interface ConsoleServices {
   readonly requests: ActivationRequests;
   readonly configurations: ProxyConfigurations;
   readonly vault: Vault;
+  readonly retention: TokenRetention;
   readonly captures: Captures;
   readonly payments: Payments;
   readonly unknownOutcomes: UnknownOutcomes;
@@ -77,6 +80,7 @@ export interface ConsoleServices {
   readonly captureQueries: CaptureQueries;
   readonly paymentQueries: PaymentQueries;
   readonly auditReading: AuditLogQuery;
+  readonly receipts: DeletionReceipts;
   readonly requestLogQuery: RequestLogQuery;
   readonly alerts: Alerts;
   readonly workbench: Workbench;

@@ -16,6 +16,7 @@ import { paymentOperationRoutes } from './routes/payment-operations.ts';
 import { paymentRoutes } from './routes/payments.ts';
 import { profileRoutes } from './routes/profile.ts';
 import { proxyRoutes } from './routes/proxy.ts';
+import { receiptRoutes } from './routes/receipts.ts';
 import { requestLogRoutes } from './routes/request-log.ts';
 import { sessionRoutes } from './routes/session.ts';
 import { teamRoutes } from './routes/team.ts';
@@ -50,4 +51,5 @@ export const routes: readonly Route[] = [
   ...viewRoutes,
   ...auditRoutes,
   ...operatorAuditRoutes,
+  ...receiptRoutes,
 ];

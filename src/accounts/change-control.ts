@@ -9,8 +9,8 @@ import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
 
 /**
- * Changes of the settings that decide where card data goes, and outcomes that a user states in place of the processor: a
- * false one lets a card be charged twice.
+ * Changes of the settings that decide where card data goes and when tokens end, and outcomes that a user states in place of
+ * the processor: a false one lets a card be charged twice.
  */
 export const RESTRICTED_ACTIONS = [
   'payments.enable',
@@ -19,6 +19,7 @@ export const RESTRICTED_ACTIONS = [
   'proxy.configure',
   'proxy.remove',
   'account.export',
+  'retention.set',
 ] as const;
 
 /** Actions that need a second person in production in every account: they carry card numbers out of the vault. */

@@ -192,6 +192,7 @@ export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row):
   const context = recordContext(tenant, columns, panIndex);
   const record = await keyring.unseal(tenant, 'captures', context, blob(row, 'record'));
   const capture = { ...columns, ...parseCaptureRecord(record.toString('utf8')) };
+  record.fill(0);
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 
@@ -245,7 +246,9 @@ export async function unsealSad(sadKeys: SadKeys, tenant: Tenant, stored: Stored
   const { sealedSad, capture } = stored;
   if (sealedSad === undefined) return parseSadRecord(undefined);
   const record = await sadKeys.unseal(fieldContext(tenant, capture, 'sad'), sealedSad);
-  return parseSadRecord(record?.toString('utf8'));
+  const sad = parseSadRecord(record?.toString('utf8'));
+  record?.fill(0);
+  return sad;
 }
 
 /** Conflicts when the capture does not exist. */

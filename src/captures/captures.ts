@@ -1,14 +1,14 @@
-import type { AuditAction, AuditEvent } from '../audit/audit.ts';
+import { type AuditAction, type AuditEvent, buildAuditEntry, SERVICE_ORIGIN } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
-import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
+import type { SadKeyPeriod, SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
-import { MINUTE, type Random, SECOND } from '../kernel/clock.ts';
+import { formatIso8601, MINUTE, type Random, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { isUuid, newUuid } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import type { Database } from '../storage/database.ts';
+import { commitOrThrow, type Database } from '../storage/database.ts';
 import type { Tokenization, TokenizationResult } from '../vault/assign-tokens.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Capture } from './capture.ts';
@@ -181,9 +181,30 @@ export class Captures {
     return purgeExpiredCaptures(this.#database, now, LIMITS.rowsPerSweep);
   }
 
-  /** Destroys keys of sensitive authentication data that no capture needs at this trusted time; returns how many. */
+  /**
+   * Destroys keys of sensitive authentication data that no capture needs at this trusted time; returns how many. Each
+   * destruction is recorded first, so that none lacks its record.
+   */
   sweepSadKeys(now: number): Promise<number> {
-    return this.#sadKeys.destroyUnused(now, () => listSadKeyIds(this.#database));
+    return this.#sadKeys.destroyUnused(
+      now,
+      () => listSadKeyIds(this.#database),
+      (key) => this.#recordDestruction(key, now),
+    );
+  }
+
+  #recordDestruction({ environment, id, from, to }: SadKeyPeriod, now: number): Promise<void> {
+    const targets = [`sad-key:${id}`, toSadPeriodTarget(from)];
+    const detail = { expired_from: formatIso8601(from), expired_to: formatIso8601(to) };
+    const event = {
+      action: 'sad-key.destroyed',
+      outcome: 'success',
+      account: '',
+      environment,
+      targets,
+      detail,
+    } as const;
+    return commitOrThrow(this.#database, { writes: [], journal: [buildAuditEntry(() => now, SERVICE_ORIGIN, event)] });
   }
 
   /**
@@ -204,6 +225,9 @@ export class Captures {
     return { ...stored.capture, sad: await unsealSad(this.#sadKeys, tenant, stored) };
   }
 }
+
+/** Names the hour of expiry of destroyed keys in the audit log. */
+export const toSadPeriodTarget = (from: number): string => `sad-period:${formatIso8601(from)}`;
 
 const unknownCapture = (): Failure => new Failure('unknown_capture', { field: 'id' });
 

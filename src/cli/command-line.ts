@@ -15,6 +15,8 @@ import { describeOperator, identifyOperator } from './operator-identity.ts';
 import { EXIT, UsageError } from './output.ts';
 import { paymentsCommands } from './payments-commands.ts';
 import { proxyCommands } from './proxy-commands.ts';
+import { receiptCommands } from './receipt-commands.ts';
+import { retentionCommands } from './retention-commands.ts';
 import { serveCommand } from './serve-command.ts';
 import { transferCommands } from './transfer-commands.ts';
 import { unsealCommand } from './unseal-command.ts';
@@ -65,6 +67,8 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   proxyCommands(program, tools);
   webhookCommands(program, tools);
   auditCommands(program, tools, exit);
+  receiptCommands(program, tools, exit);
+  retentionCommands(program, tools);
   databaseCommands(program, tools);
   transferCommands(program, tools, exit);
   backupCommands(program, tools, exit);

@@ -19,6 +19,7 @@ import type { Database } from '../storage/database.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
+import type { TokenRetention } from '../vault/token-retention.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 
@@ -43,6 +44,7 @@ export interface Core {
   readonly transactions: Transactions;
   readonly webhooks: Webhooks;
   readonly outbox: Outbox;
+  readonly retention: TokenRetention;
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly clockRecords: ClockRecordStore;

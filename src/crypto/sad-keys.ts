@@ -54,6 +54,21 @@ export interface SadKeyStore {
   destroy(key: WrappedSadKey): Promise<void>;
 }
 
+/** A key with the hour of expiry that it belongs to: Unix times in milliseconds, `to` is exclusive. */
+export interface SadKeyPeriod {
+  readonly environment: Environment;
+  readonly id: string;
+  readonly from: number;
+  readonly to: number;
+}
+
+const toPeriod = ({ environment, id, period }: WrappedSadKey): SadKeyPeriod => ({
+  environment,
+  id,
+  from: period * HOUR,
+  to: (period + 1) * HOUR,
+});
+
 /** Sealed sensitive authentication data (SAD) as it is stored. */
 export interface SealedSad {
   readonly bytes: Uint8Array;
@@ -145,9 +160,13 @@ export class SadKeys {
   /**
    * Closes and destroys keys that no capture names at this trusted time; returns how many were destroyed. `listUsed` is
    * called for the ids that captures name after the keys were read, so that a new key is never mistaken for an unused
-   * one.
+   * one. `onDestroy` is called before each destruction, and again when the process ended between the two.
    */
-  async destroyUnused(now: number, listUsed: () => Promise<ReadonlySet<string>>): Promise<number> {
+  async destroyUnused(
+    now: number,
+    listUsed: () => Promise<ReadonlySet<string>>,
+    onDestroy: (key: SadKeyPeriod) => Promise<void> = () => Promise.resolve(),
+  ): Promise<number> {
     const keys = await this.#store.list();
     const used = keys.length === 0 ? new Set<string>() : await listUsed();
     let destroyed = 0;
@@ -155,6 +174,7 @@ export class SadKeys {
       // Nothing is sealed with the key of a past period, but a commit that started in it may still be in progress.
       const unusedSince = Math.min(key.closedAt ?? Number.POSITIVE_INFINITY, (key.period + 1) * HOUR);
       if (now - unusedSince >= GRACE_MS) {
+        await onDestroy(toPeriod(key));
         await this.#store.destroy(key);
         this.#forget(key);
         destroyed++;
@@ -188,6 +208,12 @@ export class SadKeys {
       counts.set(id, (counts.get(id) ?? 0) + 1);
     }
     return counts;
+  }
+
+  /** True while a key exists for captures that expire in the hour of this time. */
+  async hasKeyOf(environment: Environment, expiresAt: number): Promise<boolean> {
+    const period = periodOf(expiresAt);
+    return (await this.#store.list()).some((key) => key.environment === environment && key.period === period);
   }
 
   /** Returns how many of these ids name a missing key. */

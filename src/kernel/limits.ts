@@ -322,6 +322,12 @@ export const LIMITS = {
   receiverResponseBytes: 64 * 1024,
   receiverHeadersBytes: 16 * 1024,
   receiverHeaders: 20,
+  /** Days without use after which a retention rule may end tokens. */
+  unusedDays: { min: 30, max: 3650 },
+  /** Tokens of a tenant in one process whose use was written today. */
+  rememberedTokenUses: 200_000,
+  /** Days for which a receipt of a deletion may state that backups are stored. */
+  backupDays: 3650,
   /** Interval of the notes of the audit log's heads: an attacker can cut off at most this much unnoticed. */
   headNotesEveryMs: 50_000,
   /** Pages that may frame the card form of a session. */

@@ -320,6 +320,12 @@ export const REASONS = {
   valueFourDigits: 'four digits',
   valueCountry: 'two capital letters (ISO 3166)',
 
+  // Receipts of deletions.
+  receiptNoDeletion: 'the audit log has no deletion of this record',
+  receiptRecordExists: 'the record exists, so there is no receipt of its deletion',
+  retentionUnchanged: 'the retention rule is already set so',
+  receiptLogAltered: 'the audit log was altered, so it proves no deletion: {fault}',
+
   // Audit verification.
   logRegisterMissing: 'the register of lanes is missing',
   logRegisterSeal: 'the seal of the register of lanes is invalid',

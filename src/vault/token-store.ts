@@ -358,7 +358,9 @@ async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<
   const columns = toClearColumns(row);
   const context = recordContext(tenantContext(tenant), columns);
   const record = await keyring.unseal(tenant, 'tokens', context, blob(row, 'record'));
-  return fromTokenRecord(record.toString('utf8'), columns);
+  const token = fromTokenRecord(record.toString('utf8'), columns);
+  record.fill(0);
+  return token;
 }
 
 /** Undefined when the row was altered in the database. */

@@ -11,6 +11,7 @@ import type { Outbox } from '../webhooks/outbox.ts';
 import { assignTokens, type Tokenization, type TokenizationResult } from './assign-tokens.ts';
 import type { Token } from './token.ts';
 import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
+import type { TokenUses } from './token-uses.ts';
 
 /** Counter of created tokens. */
 export const TOKENS_CREATED = 'tokens';
@@ -31,6 +32,7 @@ export class Vault {
   readonly #keyring: Keyring;
   readonly #time: TrustedTime;
   readonly #random: Random;
+  readonly #uses: Pick<TokenUses, 'note'> | undefined;
   readonly #stores: Cache<string, TokenStore>;
   readonly #outbox: Outbox | undefined;
 
@@ -41,6 +43,8 @@ export class Vault {
     random: Random;
     /** Absent where no webhooks are written. */
     outbox?: Outbox | undefined;
+    /** Records the last use of tokens; absent: uses are not recorded. */
+    tokenUses?: Pick<TokenUses, 'note'>;
   }) {
     const clock = (): number => options.time.steadyNow();
     this.#stores = new Cache({ clock, max: MAX_CACHED_STORES, ttlMs: Number.POSITIVE_INFINITY });
@@ -49,6 +53,7 @@ export class Vault {
     this.#time = options.time;
     this.#random = options.random;
     this.#outbox = options.outbox;
+    this.#uses = options.tokenUses;
   }
 
   /**
@@ -65,6 +70,12 @@ export class Vault {
         transaction.write(write);
     if (updates.length > 0) for (const write of store.update(updates, seal)) transaction.write(write);
     transaction.count(tenant, TOKENS_CREATED, inserts.length);
+    // New tokens were used by their creation.
+    if (inserts.length < results.length)
+      this.#uses?.note(
+        tenant,
+        results.flatMap(({ token }) => token?.token ?? []),
+      );
     return results;
   }
 
@@ -72,6 +83,7 @@ export class Vault {
   async inspect(tenant: Tenant, token: string): Promise<Token> {
     const found = await (await this.#store(tenant)).find(token);
     if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
+    this.#uses?.note(tenant, [token]);
     return found.token;
   }
 
@@ -103,6 +115,7 @@ export class Vault {
         detail: { use: usage },
       });
     }
+    this.#uses?.note(tenant, detokenized.keys());
     return detokenized;
   }
 

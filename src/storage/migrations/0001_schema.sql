@@ -394,6 +394,26 @@ create table import_batches (
   primary key (account, environment, import, batch)
 ) without rowid;
 
+-- Rules by which unused tokens end. acts_at and announced belong to a deletion that was announced; the record is bound to both.
+create table retention_rules (
+  account integer not null,
+  environment integer not null,
+  revision integer not null,
+  record blob not null,
+  acts_at bigint,
+  announced integer,
+  primary key (account, environment)
+);
+
+-- The day of the last use of tokens, for tenants with a retention rule. Times are days since 1970.
+create table token_uses (
+  account integer not null,
+  environment integer not null,
+  slot blob not null,
+  used_on integer not null,
+  primary key (account, environment, slot)
+) without rowid;
+
 -- sad is sealed under the key that sad_key names, so that keys without captures can be found.
 create table captures (
   account integer not null,

@@ -22,6 +22,8 @@ export function toAddress({ account, environment, kind, subject }: ListedAlert):
       return `${base}/approvals`;
     case 'settings-changed':
       return `${base}/audit?action=${subject}`;
+    case 'tokens-end':
+      return `${base}/audit?action=retention.announced`;
     case 'activations-wait':
       return `${base}/requests`;
     case 'tls-certificate-expires':

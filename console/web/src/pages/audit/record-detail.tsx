@@ -9,13 +9,15 @@ import { useReasonText } from '../../parts/reason-text.ts';
 import type { AuditRecord } from './action-text.ts';
 import { type DetailText, useDetailText } from './detail-text.ts';
 import { RawText } from './raw.tsx';
+import { ReceiptButton } from './receipt-button.tsx';
 
 /** Shows the remaining members of a record. */
 export function RecordDetail({ record }: { readonly record: AuditRecord }) {
   const { t, i18n } = useTranslation('audit');
   const reasonText = useReasonText();
   const text = useDetailText();
-  const { lane, sequence, environment, address, request_id, actor_id, actor_source, targets, detail, hash } = record;
+  const { lane, sequence, environment, action, address, request_id, actor_id, actor_source, targets, detail, hash } =
+    record;
   const copyItem = (label: string, value: string | null) =>
     value === null ? undefined : { label, value: <CopyField value={value} label={label} /> };
   return (
@@ -29,7 +31,7 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
               value: (
                 <Stack gap={2}>
                   {targets.map((target) => (
-                    <Target key={target} target={target} environment={environment} />
+                    <Target key={target} target={target} environment={environment} action={action} />
                   ))}
                 </Stack>
               ),
@@ -51,19 +53,30 @@ export function RecordDetail({ record }: { readonly record: AuditRecord }) {
 }
 
 const PAYMENT = 'payment:';
+/** Deletions of which there are receipts. */
+const DELETIONS: readonly string[] = ['token.deleted', 'capture.deleted'];
+
+interface TargetProps {
+  readonly target: string;
+  readonly environment: string;
+  readonly action: string;
+}
 
 /** A record that the log names; a payment of the account leads to its page. Operators have no page of it. */
-function Target({ target, environment }: { readonly target: string; readonly environment: string }) {
+function Target({ target, environment, action }: TargetProps) {
   const { t } = useTranslation('audit');
   const { account } = useParams();
-  const isShown = account !== undefined && environment !== '' && target.startsWith(PAYMENT);
+  const isInAccount = account !== undefined && environment !== '';
   return (
     <Group gap="xs">
       <CopyField value={target} label={t('detail.targets')} />
-      {isShown && (
+      {isInAccount && target.startsWith(PAYMENT) && (
         <Anchor component={Link} to={`/a/${account}/${environment}/payments/${target.slice(PAYMENT.length)}`} size="sm">
           {t('detail.showPayment')}
         </Anchor>
+      )}
+      {isInAccount && DELETIONS.includes(action) && (
+        <ReceiptButton account={account} environment={environment} target={target} />
       )}
     </Group>
   );

@@ -13,6 +13,7 @@ export const approvals = {
     },
     payments: { enable: 'Enable payments or change their settings', disable: 'Disable payments' },
     proxy: { configure: 'Change the proxy', remove: 'Remove the proxy' },
+    retention: { set: 'Change the retention of tokens' },
     token: { delete: 'Delete a token' },
     account: {
       settings: 'Change the settings of the account',
@@ -43,6 +44,8 @@ export const approvals = {
     operation: 'Operation',
     outcome: 'Outcome',
     reason: 'Reason',
+    unused_days: 'Days without use',
+    unused_days_now: 'Days without use, now',
     card: 'Card',
     dual_control: 'Two-person approval',
     person: 'User',

@@ -78,6 +78,7 @@ export const audit = {
     payment_refund: 'Refund started',
     authorization_void: 'Void started',
   },
+  receipt: 'Save receipt',
   startedOutcome: 'Started',
   startedHint: 'See the payment for its outcome',
   actions: {
@@ -121,6 +122,13 @@ export const audit = {
       deleted: 'Webhook deleted',
     },
     token: { detokenized: 'Token detokenized', deleted: 'Token deleted' },
+    'sad-key': { destroyed: 'Key of security codes destroyed' },
+    receipt: { issued: 'Deletion receipt issued' },
+    retention: {
+      set: 'Retention rule set',
+      removed: 'Retention rule removed',
+      announced: 'Deletion of unused tokens announced',
+    },
     account: {
       created: 'Account created',
       suspended: 'Account suspended',
@@ -219,6 +227,14 @@ export const audit = {
     passkey_wrong: 'Wrong passkey',
   },
   details: {
+    unused_days: 'Days without use',
+    old_unused_days: 'Days without use, before',
+    tokens: 'Tokens',
+    more: 'There are more',
+    unused_since: 'Unused since',
+    deletes_from: 'Deleted from',
+    expired_from: 'Expired from',
+    expired_to: 'Expired before',
     allow_list: 'Allowed addresses',
     altered: 'Record was altered',
     ceremony: 'Ceremony',

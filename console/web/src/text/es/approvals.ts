@@ -15,6 +15,7 @@ export const approvals: typeof english = {
     },
     payments: { enable: 'Habilitar pagos o cambiar su configuración', disable: 'Deshabilitar pagos' },
     proxy: { configure: 'Cambiar el proxy', remove: 'Quitar el proxy' },
+    retention: { set: 'Cambiar la retención de tokens' },
     token: { delete: 'Eliminar un token' },
     account: {
       settings: 'Cambiar la configuración de la cuenta',
@@ -45,6 +46,8 @@ export const approvals: typeof english = {
     operation: 'Operación',
     outcome: 'Resultado',
     reason: 'Motivo',
+    unused_days: 'Días sin uso',
+    unused_days_now: 'Días sin uso, ahora',
     card: 'Tarjeta',
     dual_control: 'Aprobación de dos personas',
     person: 'Usuario',

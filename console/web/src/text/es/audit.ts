@@ -80,6 +80,7 @@ export const audit: typeof english = {
     payment_refund: 'Devolución iniciada',
     authorization_void: 'Anulación iniciada',
   },
+  receipt: 'Guardar comprobante',
   startedOutcome: 'Iniciada',
   startedHint: 'Vea el resultado en el pago',
   actions: {
@@ -131,6 +132,13 @@ export const audit: typeof english = {
       deleted: 'Webhook eliminado',
     },
     token: { detokenized: 'Token destokenizado', deleted: 'Token eliminado' },
+    'sad-key': { destroyed: 'Clave de códigos de seguridad destruida' },
+    receipt: { issued: 'Comprobante de eliminación emitido' },
+    retention: {
+      set: 'Regla de retención definida',
+      removed: 'Regla de retención quitada',
+      announced: 'Eliminación de tokens sin uso anunciada',
+    },
     account: {
       created: 'Cuenta creada',
       suspended: 'Cuenta suspendida',
@@ -233,6 +241,14 @@ export const audit: typeof english = {
     passkey_wrong: 'Llave de acceso incorrecta',
   },
   details: {
+    unused_days: 'Días sin uso',
+    old_unused_days: 'Días sin uso, antes',
+    tokens: 'Tokens',
+    more: 'Hay más',
+    unused_since: 'Sin uso desde',
+    deletes_from: 'Se eliminan desde',
+    expired_from: 'Vencieron desde',
+    expired_to: 'Vencieron antes de',
     allow_list: 'Direcciones permitidas',
     altered: 'Datos alterados',
     change: 'Cambio',

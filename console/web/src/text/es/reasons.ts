@@ -299,6 +299,11 @@ export const reasons: Readonly<Record<Reason, string>> = {
   valueFourDigits: 'cuatro dígitos',
   valueCountry: 'dos letras mayúsculas (ISO 3166)',
 
+  receiptNoDeletion: 'El registro de auditoría no contiene ninguna eliminación de este registro.',
+  receiptRecordExists: 'El registro existe, así que no hay comprobante de su eliminación.',
+  retentionUnchanged: 'La regla de retención ya está definida así.',
+  receiptLogAltered: 'El registro de auditoría fue alterado y no prueba ninguna eliminación: {fault}',
+
   logRegisterMissing: 'Falta el índice de los carriles',
   logRegisterSeal: 'El sello del índice de los carriles no es válido',
   logRegisterEmpty: 'El índice de los carriles está vacío',
