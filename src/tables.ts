@@ -27,9 +27,8 @@ import type { SealedColumns } from './storage/sealed-columns.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
 import { TABLES as imports } from './transfer/import-store.ts';
+import { TABLES as retention, SEALED_COLUMNS as sealedRules } from './vault/retention-store.ts';
 import { SEALED_COLUMNS as sealedTokens, TABLES as tokens } from './vault/token-store.ts';
-import { TABLES as retention } from './vault/retention-store.ts';
-import { TABLES as tokens } from './vault/token-store.ts';
 import { TABLES as webhookExpiries } from './webhooks/expiry-marks.ts';
 import { SEALED_COLUMNS as sealedWebhooks, TABLES as webhooks } from './webhooks/webhook-store.ts';
 
@@ -73,6 +72,7 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
   ...sealedConfigurations,
   ...sealedPayments,
   ...sealedResponses,
+  ...sealedRules,
   ...sealedSettings,
   ...sealedTokens,
   ...sealedWebhooks,

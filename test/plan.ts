@@ -31,7 +31,7 @@ const WIRE =
   /^test\/interface\/(addresses|answers|responses|cors|headers|hostile-requests|malformed-http|media-types|order-of-checks|pipelin\w*|routes?[-\w]*|tls|unused-connections|wire[-\w]*)\.test\.ts$/;
 /** Sources, texts and rules of the tree. */
 const FAST =
-  /^(src\/|test\/(architecture|canaries|console-texts|console-values|deadline|docs|language|reset)\.test\.ts$|test\/simulation\/)/;
+  /^(src\/|test\/(architecture|canaries|console-texts|console-values|deadline|docs|evidence|language|reset|wycheproof)\.test\.ts$|test\/simulation\/)/;
 
 /** Files of one process share the loaded sources. A file that starts processes or measures has one of its own. */
 const SHARED_PROCESS = [

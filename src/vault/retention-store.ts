@@ -16,6 +16,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import { fromSlot, toSlot } from './slot.ts';
 
@@ -109,13 +110,36 @@ function ruleContext(
   return encryptionContext(environment, account, 'retention-rules', ...columns, 'record');
 }
 
+const toTenant = (row: Row): Tenant => ({
+  account: text(row, 'account'),
+  environment: text(row, 'environment') as Environment,
+});
+
+type ClearColumns = readonly [actsAt: number | null, announced: number | null];
+
+const toClearColumns = (row: Row): ClearColumns => [
+  integerOrNull(row, 'acts_at') ?? null,
+  integerOrNull(row, 'announced') ?? null,
+];
+
+/** One row at most for each tenant. */
+export const SEALED_COLUMNS: readonly SealedColumns[] = [
+  {
+    table: 'retention_rules',
+    purpose: 'tokens',
+    scope: 'tenant',
+    key: ['environment'],
+    bound: ['revision', 'acts_at', 'announced'],
+    contexts: { record: (row) => ruleContext(toTenant(row), revision(row), ...toClearColumns(row)) },
+  },
+];
+
 /** Undefined without a rule. */
 export async function findRule(database: Database, keyring: Keyring, tenant: Tenant): Promise<StoredRule | undefined> {
   const [row] = await database.read(FIND, tenant.account, tenant.environment);
   if (row === undefined) return undefined;
   const number = revision(row);
-  const columns = [integerOrNull(row, 'acts_at') ?? null, integerOrNull(row, 'announced') ?? null] as const;
-  const context = ruleContext(tenant, number, ...columns);
+  const context = ruleContext(tenant, number, ...toClearColumns(row));
   const rule = await unsealJson<RetentionRule>(keyring, tenant, 'tokens', context, blob(row, 'record'));
   return { rule, revision: number };
 }
@@ -137,11 +161,6 @@ export async function upsertRule(
 
 export const deleteRule = ({ account, environment }: Tenant, old: number): Write =>
   write(DELETE, [account, environment, old], 1);
-
-const toTenant = (row: Row): Tenant => ({
-  account: text(row, 'account'),
-  environment: text(row, 'environment') as Environment,
-});
 
 /** Returns the tenants that have a rule. */
 export const listRuledTenants = async (database: Database): Promise<Tenant[]> =>
