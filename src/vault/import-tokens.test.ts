@@ -13,10 +13,11 @@ import { inTransaction } from '../../test/fixtures/transactions.ts';
 import { parseConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';
-import type { Fill } from '../idempotency/transaction.ts';
+import { type Fill, Transactions } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { newUuid } from '../kernel/ids.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
+import { startFingerprintRotations } from '../rotation/fingerprint-rotation.ts';
 import type { Database } from '../storage/database.ts';
 import { openDatabase } from '../storage/open.ts';
 import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
@@ -32,7 +33,8 @@ const OTHER = '5555555555554444' as Pan;
 const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
 const random = systemRandom();
 const root = createSecretKey(random.bytes(32));
-const clock = (): number => Date.now();
+let passed = 0;
+const clock = (): number => Date.now() + passed;
 let database: Database;
 let keyring: Keyring;
 let vault: Vault;
@@ -224,6 +226,21 @@ describe('a wanted value of scheme 8', () => {
     assert.equal(await keyring.adoptDigestKey({ ...tenant, purpose: 'token-halves' }, material), false);
     assert.ok(codes(await importCards(wanted)).includes('token_unavailable'));
   });
+});
+
+test('an import that lasts claims its cards under both keys once the key of fingerprints is rotated', async () => {
+  const tokens = await TokenImport.open({ database, keyring, random }, tenant);
+  const add = (pan: string) =>
+    run((transaction) => tokens.add(transaction, [card(pan, { isPersistent: true })], { checksFirst: false }));
+  await add(PAN);
+  const transactions = new Transactions({ database, clock, idempotency: undefined as never });
+  await startFingerprintRotations({ database, keyring, transactions }, ORIGIN, tenant);
+  passed += 5000;
+  await add(OTHER);
+  assert.deepEqual(codes(await add(PAN)), ['existing']);
+  const sql = 'select next_fingerprint from tokens where account = ?account and environment = ?environment';
+  const rows = await database.read(sql, tenant.account, tenant.environment);
+  assert.deepEqual(rows.map((row) => row['next_fingerprint'] === null).sort(), [false, true]);
 });
 
 test('several imports of one card at once leave one persistent token', async () => {

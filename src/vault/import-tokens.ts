@@ -89,6 +89,8 @@ export class TokenImport {
     { checksFirst }: ImportOptions,
   ): Promise<ImportResult[]> {
     const { now, attempt } = transaction;
+    // An import lasts longer than a phase of a rotation of the fingerprints' key.
+    await this.#store.refresh(now);
     const batch = new ImportBatch(this.#store, cards, {
       random: this.#random,
       now,
