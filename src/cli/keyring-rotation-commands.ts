@@ -26,6 +26,7 @@ const OPTIONS_BY_LEVEL = {
   data: ['account', 'environment', 'purpose', 'wait'],
   fingerprints: ['account', 'environment', 'wait'],
   'api-keys': ['environment'],
+  signing: [],
   all: ['emergency'],
 } as const satisfies Readonly<Record<string, readonly (keyof RotateOptions)[]>>;
 
@@ -47,7 +48,7 @@ function rotateCommand(keyring: Command, tools: CliContext): void {
   keyring
     .command('rotate')
     .description('replace keys while the service runs')
-    .argument('<keys>', 'root, wrapping, data, fingerprints, api-keys, or all: the first four')
+    .argument('<keys>', 'root, wrapping, data, fingerprints, api-keys, signing, or all: the first four')
     .option('--account <id>', 'data, fingerprints: only keys of this account')
     .option('--environment <environment>', 'only keys of sandbox, production or service', parseKeyEnvironment)
     .option('--purpose <purpose>', 'data: only keys of this purpose, see keyring status')
@@ -66,7 +67,8 @@ function rotateCommand(keyring: Command, tools: CliContext): void {
 
 function toLevel(keys: string, options: RotateOptions): Level {
   const level = (Object.keys(OPTIONS_BY_LEVEL) as Level[]).find((each) => each === keys);
-  if (level === undefined) throw new UsageError('expected root, wrapping, data, fingerprints, api-keys or all');
+  if (level === undefined)
+    throw new UsageError('expected root, wrapping, data, fingerprints, api-keys, signing or all');
   const accepted: readonly string[] = OPTIONS_BY_LEVEL[level];
   const refused = Object.keys(options).find((name) => name !== 'json' && !accepted.includes(name));
   if (refused !== undefined) throw new UsageError(`--${refused}: not for keyring rotate ${level}`);
@@ -79,6 +81,7 @@ async function rotateLevel(tools: CliContext, core: Core, level: Level, options:
   if (level === 'wrapping') return rotateWrapping(tools, services, options);
   if (level === 'data' || level === 'fingerprints') return rotateRecords(tools, services, level, options);
   if (level === 'api-keys') return rotateApiKeys(tools, services, options);
+  if (level === 'signing') return rotateSigning(tools, services, options);
   return rotateAll(tools, services, options);
 }
 
@@ -184,6 +187,13 @@ async function rotateApiKeys(
   const lines = rotations.map((each) => `${each.environment}: version ${each.version} of the key of digests`);
   const hint = 'API keys that were not used since are counted by: cardvault keyring status';
   printResult(tools, json, { rotations }, [...lines, hint].join('\n'));
+}
+
+async function rotateSigning(tools: CliContext, services: Services, { json }: RotateOptions): Promise<void> {
+  const { rotateSigningKey } = await import('../rotation/signing-rotation.ts');
+  const version = await rotateSigningKey(services, tools.operatorOrigin());
+  const hint = 'Give auditors the new public key, which signs from now on: cardvault audit public-key';
+  printResult(tools, json, { purpose: 'signing', version }, `version ${version} of the signing key\n${hint}`);
 }
 
 const PROGRESS = 'The service seals records again in the background. Progress: cardvault keyring status';

@@ -133,6 +133,24 @@ describe('an audit log for outsiders', { timeout: 120_000 }, () => {
     assert.equal((await run('audit', 'verify', '--heads', away('checkpoints.jsonl'))).code, 0);
   });
 
+  test('is signed with another key after a rotation, and older statements verify with the older one', async () => {
+    const rotated = await run('keyring', 'rotate', 'signing', '--json');
+    assert.deepEqual([rotated.code, rotated.json], [0, { purpose: 'signing', version: 2 }]);
+    const [older, newer] = (await run('audit', 'public-key', '--json')).json;
+    assert.deepEqual([older.version, newer.version], [1, 2]);
+    const text = (await run('audit', 'checkpoint', '--new')).out;
+    assert.equal(JSON.parse(text).key_id, newer.key_id);
+    assert.match((await run('audit', 'verify')).out, /\n3 signed checkpoints found\n/);
+    await run('audit', 'export', away('rotated.jsonl'));
+    const check = (key: string) => run('audit', 'check', away('rotated.jsonl'), '--key', key);
+    const other = await check(away('vault.pem'));
+    assert.equal(other.code, 1);
+    assert.match(other.out, new RegExp(`signed with the key ${newer.key_id}, which is none of --key`));
+    writeFileSync(away('vault.pem'), (await run('audit', 'public-key')).out);
+    assert.equal((await check(away('vault.pem'))).code, 0);
+    assert.equal((await run('audit', 'check', away('audit.jsonl'), '--key', away('vault.pem'))).code, 0);
+  });
+
   test('is pruned, and refuses to lose what must remain', async () => {
     const prune = (before: string, ...more: string[]) =>
       run('audit', 'prune', '--before', before, '--to', away('removed.jsonl'), ...more);
