@@ -18,7 +18,12 @@ const STORAGE_SUITES = [
   'tokens-stored',
   'tokens-persistent',
 ].map((name) => `test/interface/${name}.test.ts`);
-STORAGE_SUITES.push('test/simulation/simulation.test.ts', 'src/accounts/request-log.test.ts');
+STORAGE_SUITES.push(
+  'test/simulation/simulation.test.ts',
+  'src/accounts/request-log.test.ts',
+  'src/audit/audit-log-query.test.ts',
+  'src/captures/capture-queries.test.ts',
+);
 
 /** Files whose subject is the same over either database: with `npm run test:long` all of them run over both. */
 const BOTH_DATABASES = /^test\/(interface\/|simulation\/|whole\/request-threads)/;

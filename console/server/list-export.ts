@@ -1,3 +1,4 @@
+import { formatScope, type LogScope, listConcernedLogs } from '../../src/audit/access-recorder.ts';
 import type { AuditAction } from '../../src/audit/audit.ts';
 import type { StreamedFile } from '../../src/http/route.ts';
 import { formatIso8601, SECOND } from '../../src/kernel/clock.ts';
@@ -18,8 +19,10 @@ type Filter = Readonly<Record<string, string | undefined>>;
 
 /** A list that can be exported. */
 export interface ExportedList<Row> {
-  readonly name: 'payments' | 'tokens' | 'captures' | 'audit' | 'requests';
+  readonly name: 'payments' | 'tokens' | 'captures' | 'audit' | 'requests' | 'accounts' | 'unknown-outcomes';
   readonly access: Access;
+  /** The records that an operator exports; the log of an account shows an export of its records, too. */
+  readonly scope?: LogScope;
   /** Members of a row, in the order of the columns. */
   readonly columns: readonly (keyof Row & string)[];
   /** Names of the filters whose values are codes and times. Of the other filters only the names are recorded. */
@@ -63,7 +66,7 @@ async function* streamExport<Row extends object>(call: ExportCall, list: Exporte
     const first = await list.page(undefined);
     const { format, filter } = call.body;
     const filters = describeFilter(filter, list.codeFilters);
-    await record(call, 'records.exported', 'success', { list: list.name, format, ...(filters !== '' && { filters }) });
+    await record(call, list, 'records.exported', 'success', { format, ...(filters !== '' && { filters }) });
     const progress: Progress = { rows: 0, outcome: 'abandoned' };
     try {
       yield '';
@@ -72,7 +75,7 @@ async function* streamExport<Row extends object>(call: ExportCall, list: Exporte
       progress.outcome = 'failed';
       throw error;
     } finally {
-      await record(call, 'records.export-ended', progress.outcome, { list: list.name, rows: progress.rows });
+      await record(call, list, 'records.export-ended', progress.outcome, { rows: progress.rows });
     }
   } finally {
     release();
@@ -185,10 +188,16 @@ const describeFilter = (filter: Filter, codeFilters: readonly string[]): string 
 /** Apart from the transaction of the call, which ends before the first row leaves. */
 const record = (
   { services, account, tenant, origin }: AnyCall,
+  { name, scope = { account } }: Pick<ExportedList<never>, 'name' | 'scope'>,
   action: AuditAction,
   outcome: string,
-  detail: Readonly<Record<string, string | number>>,
-): Promise<void> =>
-  services.transactions.run({ origin }, async (transaction) => {
-    transaction.record({ action, outcome, account, environment: tenant.environment ?? '', detail });
+  more: Readonly<Record<string, string | number>>,
+): Promise<void> => {
+  const { environment = '' } = tenant;
+  // A member's export is of the account whose log has the record.
+  const detail = { list: name, ...(account === '' && { of: formatScope(scope) }), ...more };
+  return services.transactions.run({ origin }, async (transaction) => {
+    for (const log of listConcernedLogs(account, scope))
+      transaction.record({ action, outcome, account: log, environment, detail });
   });
+};

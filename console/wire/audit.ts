@@ -1,6 +1,6 @@
 import { anyString, object, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { define, recordCount } from './definition.ts';
+import { define, recordCount, sortOrder } from './definition.ts';
 
 /** The audit log. */
 
@@ -14,6 +14,7 @@ const filter = {
   environment: filterText('production, sandbox, or none'),
   from: filterText('ISO 8601, from then on'),
   to: filterText('ISO 8601, before'),
+  order: sortOrder,
   cursor: optional(anyString('Cursor of the previous page')),
 };
 
@@ -36,11 +37,11 @@ const page = object({
       detail: output.list(object({ name: output.text('Name'), value: output.text('Value') }), 'Detail'),
       hash: output.text('Hash of the chain at this record'),
     }),
-    'Newest first',
+    'In the requested order',
   ),
   next: output.nullableText('Cursor of the next page; null at the end'),
   count: recordCount,
-  searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
+  searched_back_to: output.nullableTime('Time up to which the search has read in its order; null at the end'),
 });
 
 const verification = object({

@@ -1,9 +1,10 @@
-import { type Field, object, oneOf, output } from '../../src/http/fields.ts';
-import { listAudit } from './audit.ts';
+import { type Field, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import { listAudit, listServiceAudit } from './audit.ts';
 import { type Definition, define } from './definition.ts';
 import { listPayments } from './payments.ts';
 import { listCaptures, listTokens } from './records.ts';
-import { listRequests } from './request-log.ts';
+import { listAllRequests, listRequests } from './request-log.ts';
 
 /** Exports of what the filters of a list show. */
 
@@ -21,9 +22,11 @@ export type ExportLine =
   | { readonly text: string; readonly rows: number }
   | { readonly rows: number; readonly limit: (typeof EXPORT_LIMITS)[number] | null };
 
+const bodyWith = <Filter>(filter: Field<Filter>) =>
+  object({ format: oneOf(EXPORT_FORMATS, 'Format of the file'), filter });
+
 /** The body for an export of a list, whose filter is the body of the list. */
-const exportBody = <Filter>({ body }: Definition<Filter>) =>
-  object({ format: oneOf(EXPORT_FORMATS, 'Format of the file'), filter: body as Field<Filter> });
+const exportBody = <Filter>({ body }: Definition<Filter>) => bodyWith(body as Field<Filter>);
 
 const data = output.text('application/x-ndjson: lines of the type ExportLine');
 
@@ -73,5 +76,42 @@ export const exportRequests = define({
   access: 'requests:read',
   allowedWhileSuspended: true,
   body: exportBody(listRequests),
+  data,
+});
+
+/** The records of no account, or with a filter of one account. */
+export const exportServiceAuditRecords = define({
+  method: 'POST',
+  path: '/api/operator/audit/records/export',
+  access: 'operate',
+  body: exportBody(listServiceAudit),
+  data,
+});
+
+export const exportAllRequests = define({
+  method: 'POST',
+  path: '/api/operator/request-log/export',
+  access: 'operate',
+  body: exportBody(listAllRequests),
+  data,
+});
+
+/** The browser filters its list of accounts, so the filter is its own. */
+export const exportAccounts = define({
+  method: 'POST',
+  path: '/api/operator/accounts/export',
+  access: 'operate',
+  body: bodyWith(
+    object({ search: optional(plainText(LIMITS.searchCharacters, 'Part of the name or the id, in either case')) }),
+  ),
+  data,
+});
+
+/** The payments with an unknown outcome of all accounts. */
+export const exportUnknownOutcomes = define({
+  method: 'POST',
+  path: '/api/operator/unknown-outcomes/export',
+  access: 'operate',
+  body: bodyWith(object({})),
   data,
 });

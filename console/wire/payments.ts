@@ -74,10 +74,10 @@ export const listPayments = define({
     cursor: optional(anyString('Cursor of the previous page')),
   }),
   data: object({
-    payments: output.list(object(summary), 'In the order that was asked for'),
+    payments: output.list(object(summary), 'In the requested order'),
     next: output.nullableText('Cursor of the next page; null at the end'),
     count: recordCount,
-    searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
+    searched_back_to: output.nullableTime('Time up to which the search has read in its order; null at the end'),
   }),
 });
 

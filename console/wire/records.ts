@@ -36,7 +36,7 @@ export const listTokens = define({
     order: sortOrder,
     cursor,
   }),
-  data: object({ tokens: output.list(token, 'In the order that was asked for'), next, count: recordCount }),
+  data: object({ tokens: output.list(token, 'In the requested order'), next, count: recordCount }),
 });
 
 export const showToken = define({
@@ -83,13 +83,14 @@ export const listCaptures = define({
     last_four: filterText('Last four digits of the card'),
     from: filterText('ISO 8601, from then on'),
     to: filterText('ISO 8601, before'),
+    order: sortOrder,
     cursor,
   }),
   data: object({
-    captures: output.list(object(capture), 'Newest first'),
+    captures: output.list(object(capture), 'In the requested order'),
     next,
     count: recordCount,
-    searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
+    searched_back_to: output.nullableTime('Time up to which the search has read in its order; null at the end'),
   }),
 });
 

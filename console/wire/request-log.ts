@@ -2,7 +2,7 @@ import { STATUS_CLASSES } from '../../src/accounts/request-log-terms.ts';
 import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { define, orNull } from './definition.ts';
+import { define, orNull, sortOrder } from './definition.ts';
 
 /** The requests that clients made to the API. */
 
@@ -17,6 +17,7 @@ const filter = {
   address: filterText('Address or CIDR network of the client'),
   from: filterText('ISO 8601, from then on'),
   to: filterText('ISO 8601, before'),
+  order: sortOrder,
   cursor: optional(anyString('Cursor of the previous page')),
 };
 
@@ -44,10 +45,10 @@ const page = object({
       address: output.text('Address of the client'),
       repeats: output.integer('Further requests like this one in the same second, which have no line'),
     }),
-    'Newest first',
+    'In the requested order',
   ),
   next: output.nullableText('Cursor of the next page; null at the end'),
-  searched_back_to: output.nullableTime('Time back to which the search has read; null at the end'),
+  searched_back_to: output.nullableTime('Time up to which the search has read in its order; null at the end'),
   routes: output.texts('Path patterns to filter by'),
 });
 

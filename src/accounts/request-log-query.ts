@@ -3,6 +3,7 @@ import { invalidField } from '../kernel/failure.ts';
 import { type Database, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
+import type { SortOrder } from '../storage/sort-order.ts';
 import { isAllowed, parseCidr } from './allow-list.ts';
 import { type LogPosition, listLogRows, NEWEST, type RowRange, toLogPosition } from './request-log-store.ts';
 import { isInStatusClass, type StatusClass } from './request-log-terms.ts';
@@ -30,6 +31,8 @@ export interface RequestFilter {
   /** Unix times in milliseconds; `to` is exclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** Absent: the newest first. */
+  readonly order?: SortOrder | undefined;
 }
 
 /** A recorded request. Its columns are displayable whatever the row contains. */
@@ -56,7 +59,7 @@ export interface LoggedRequest {
 }
 
 interface RequestPage extends Page<LoggedRequest> {
-  /** All newer requests were searched; undefined when there are none beyond the page. */
+  /** All requests before this time in the order were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
 
@@ -68,14 +71,17 @@ export class RequestLogQuery {
     this.#database = options.database;
   }
 
-  /** Returns matching requests, the newest first. Throws `invalid_field`. */
+  /** Returns matching requests, by default the newest first. Throws `invalid_field`. */
   async list(scope: RequestScope, filter: RequestFilter, cursor?: string): Promise<RequestPage> {
-    const { from = 0, to = NEWEST.at } = filter;
-    const start = cursor === undefined ? { at: Math.max(to, 0), id: -1 } : parsePosition(cursor);
+    const { from = 0, to = NEWEST.at, order = 'newest' } = filter;
+    const first = { at: Math.max(order === 'oldest' ? from : to, 0), id: -1 };
+    const start = cursor === undefined ? first : parsePosition(cursor);
     const matches = matcherOf(scope, filter);
     const { items, last, isEnd } = await scanPage<Row, LoggedRequest>({
-      read: (after, limit) =>
-        this.#read(scope, { from, before: after === undefined ? start : toLogPosition(after), limit }),
+      read: (after, limit) => {
+        const behind = after === undefined ? start : toLogPosition(after);
+        return this.#read(scope, { from, to, behind, order, limit });
+      },
       accept: (row) => {
         const request = toLoggedRequest(row);
         return matches(request) ? request : undefined;
@@ -92,13 +98,14 @@ export class RequestLogQuery {
     const rows: Row[] = [];
     for (const each of environment === undefined ? ENVIRONMENTS : [environment])
       rows.push(...(await listLogRows(this.#database, { account, environment: each }, range)));
-    return rows.sort(compareNewestFirst).slice(0, range.limit);
+    const sign = range.order === 'oldest' ? 1 : -1;
+    return rows.sort((one, other) => sign * comparePositions(one, other)).slice(0, range.limit);
   }
 }
 
-function compareNewestFirst(one: Row, other: Row): number {
+function comparePositions(one: Row, other: Row): number {
   const [left, right] = [toLogPosition(one), toLogPosition(other)];
-  return right.at - left.at || right.id - left.id;
+  return left.at - right.at || left.id - right.id;
 }
 
 function parsePosition(cursor: string): LogPosition {

@@ -1,5 +1,6 @@
 import type { Environment } from '../kernel/environment.ts';
 import { commitOrThrow, type Database, integer, type Row, text, type Value, write } from '../storage/database.ts';
+import type { SortOrder } from '../storage/sort-order.ts';
 import type { Table } from '../storage/table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -36,9 +37,12 @@ const INSERT = `insert into request_log (account, environment, ${COLUMNS})
 const OF_OWNER = 'account = ?account and environment = ?environment';
 const BEFORE = 'at <= ? and (at < ? or id < ?)';
 const NEWEST_FIRST = 'order by at desc, id desc limit ?';
-const LIST = `select account, environment, ${COLUMNS} from request_log where at >= ? and ${BEFORE} ${NEWEST_FIRST}`;
-const LIST_OF_TENANT = `select account, environment, ${COLUMNS} from request_log
-  where ${OF_OWNER} and at >= ? and ${BEFORE} ${NEWEST_FIRST}`;
+const BEHIND: Readonly<Record<SortOrder, string>> = {
+  newest: `at >= ? and ${BEFORE} ${NEWEST_FIRST}`,
+  oldest: 'at < ? and at >= ? and (at > ? or id > ?) order by at, id limit ?',
+};
+const LIST = `select account, environment, ${COLUMNS} from request_log where`;
+const LIST_OF_TENANT = `${LIST} ${OF_OWNER} and`;
 
 const OLDEST = 'select account, environment, at from request_log where at <= ? order by at limit ?';
 const SKIP = `select at, id from request_log where ${BEFORE} ${NEWEST_FIRST} offset ?`;
@@ -59,7 +63,7 @@ export async function insertLogRows(database: Database, rows: readonly LogRow[])
   if (!committed) await commitOrThrow(database, { writes: [{ sql: INSERT, rows }] });
 }
 
-/** A place in the order of the log, from the newest row to the oldest. */
+/** A place in the order of the log. */
 export interface LogPosition {
   readonly at: number;
   readonly id: number;
@@ -68,9 +72,12 @@ export interface LogPosition {
 export const NEWEST: LogPosition = { at: Number.MAX_SAFE_INTEGER, id: Number.MAX_SAFE_INTEGER };
 
 export interface RowRange {
-  /** The oldest time, milliseconds. */
+  /** Times in milliseconds; `to` is exclusive. */
   readonly from: number;
-  readonly before: LogPosition;
+  readonly to: number;
+  /** The rows behind this position in the order are read. */
+  readonly behind: LogPosition;
+  readonly order: SortOrder;
   readonly limit: number;
 }
 
@@ -80,13 +87,13 @@ export interface LogOwner {
   readonly environment: Environment;
 }
 
-/** Returns the newest rows of a range: those of one owner, or of all. */
+/** Returns the first rows of a range: those of one owner, or of all. */
 export function listLogRows(database: Database, owner: LogOwner | undefined, range: RowRange): Promise<Row[]> {
-  const { from, before, limit } = range;
-  const values = [from, before.at, before.at, before.id, limit];
+  const { from, to, behind, order, limit } = range;
+  const values = [order === 'oldest' ? to : from, behind.at, behind.at, behind.id, limit];
   return owner === undefined
-    ? database.read(LIST, ...values)
-    : database.read(LIST_OF_TENANT, owner.account, owner.environment, ...values);
+    ? database.read(`${LIST} ${BEHIND[order]}`, ...values)
+    : database.read(`${LIST_OF_TENANT} ${BEHIND[order]}`, owner.account, owner.environment, ...values);
 }
 
 export const toLogPosition = (row: Row): LogPosition => ({ at: integer(row, 'at'), id: integer(row, 'id') });

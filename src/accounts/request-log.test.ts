@@ -283,6 +283,9 @@ describe('the request log', { timeout: 60_000 }, () => {
       assert.deepEqual(await ids({ address: '2001:db8::1' }), ['b']);
       assert.deepEqual(await ids({ from: start + SECOND, statuses: 'errors' }), ['c', 'b']);
       assert.deepEqual(await ids({ to: start + SECOND }), ['a']);
+      assert.deepEqual(await ids({ order: 'oldest', statuses: 'errors' }), ['a', 'b', 'c']);
+      assert.deepEqual(await ids({ order: 'oldest', from: start + SECOND, statuses: 'errors' }), ['b', 'c']);
+      assert.deepEqual(await ids({ order: 'oldest', to: start + SECOND }), ['a']);
       await assert.rejects(list({ address: 'nonsense' }), { code: 'invalid_field', field: 'address' });
       const production = await new RequestLogQuery({ database }).list({ account, environment: 'production' }, {});
       assert.deepEqual(
@@ -300,14 +303,16 @@ describe('the request log', { timeout: 60_000 }, () => {
           request({ requestId: key, caller: { account, key }, environment: environments[number % 2] ?? 'sandbox' }),
         );
       await flush();
-      const found: string[] = [];
-      for (let cursor: string | undefined, isEnd = false; !isEnd; ) {
-        const page = await list({}, cursor);
-        found.push(...page.items.map(({ requestId }) => requestId));
-        ({ cursor } = page);
-        isEnd = cursor === undefined;
+      for (const order of ['oldest', 'newest'] as const) {
+        const found: string[] = [];
+        for (let cursor: string | undefined, isEnd = false; !isEnd; ) {
+          const page = await list({ order }, cursor);
+          found.push(...page.items.map(({ requestId }) => requestId));
+          ({ cursor } = page);
+          isEnd = cursor === undefined;
+        }
+        assert.deepEqual(found, order === 'oldest' ? keys : keys.toReversed());
       }
-      assert.deepEqual(found, keys.reverse());
       await assert.rejects(list({}, 'x'), { code: 'invalid_field' });
     });
 

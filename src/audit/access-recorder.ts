@@ -19,7 +19,7 @@ export interface LogReading {
   readonly scope: LogScope;
   /** Values by the names of the filters; undefined where nothing is filtered. Only the names are recorded. */
   readonly filters?: Readonly<Record<string, string | undefined>>;
-  /** Tells the lists of one scope apart, such as the requests of each environment; not recorded. */
+  /** Distinguishes the lists of one scope, such as the requests of each environment; not recorded. */
   readonly list?: string;
 }
 
@@ -47,13 +47,24 @@ export function accessEvents(
   scope: LogScope,
   filters: readonly string[] = [],
 ): AuditEvent[] {
-  const chains = new Set([account, ...(typeof scope === 'string' ? [] : [scope.account])]);
   const by = filters.length > 0 && { filters: filters.join(' ') };
   const detail = { of: formatScope(scope), ...by };
-  return [...chains].map((chain) => ({ action, outcome: 'success', account: chain, environment: '', detail }));
+  return listConcernedLogs(account, scope).map((log) => ({
+    action,
+    outcome: 'success',
+    account: log,
+    environment: '',
+    detail,
+  }));
 }
 
-function formatScope(scope: LogScope): string {
+/** Returns the accounts whose logs show a reading: the reader's, and the one that is read. */
+export const listConcernedLogs = (account: string, scope: LogScope): readonly string[] => [
+  ...new Set([account, ...(typeof scope === 'string' ? [] : [scope.account])]),
+];
+
+/** Returns the detail `of` of a reading. */
+export function formatScope(scope: LogScope): string {
   if (typeof scope === 'string') return scope;
   return scope.account === '' ? 'service' : scope.account;
 }

@@ -119,6 +119,12 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
         expected,
         Object.keys(filter).join(),
       );
+      const oldest = await all(account, { ...filter, order: 'oldest' });
+      assert.deepEqual(
+        oldest.map(({ at }) => at),
+        expected.toReversed(),
+        `${Object.keys(filter).join()}, the oldest first`,
+      );
     }
     await commitOrThrow(database, {
       writes: [
@@ -138,6 +144,32 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     assert.deepEqual(await all(account, { outcome: 'none' }), []);
     const early = await reading.read(account, { to: entries[40]?.at ?? 0 });
     assert.deepEqual([early.items.length, early.cursor], [40, undefined]);
+    const late = await reading.read(account, { from: entries[5960]?.at ?? 0, order: 'oldest' });
+    assert.deepEqual(
+      [late.items.map(({ at }) => at), late.cursor],
+      [entries.slice(5960).map(({ at }) => at), undefined],
+    );
+    const none = await reading.read(account, { outcome: 'none', order: 'oldest' });
+    assert.deepEqual(none.items, []);
+    assert.ok(none.cursor !== undefined && (none.searchedUntil ?? 0) < (entries[5100]?.at ?? 0));
+  });
+
+  test('the oldest first continues with what was recorded since the first page, also in a new lane', async () => {
+    const account = await newAccount();
+    const first = Array.from({ length: 60 }, () => entry(account, 'key.created'));
+    await put(account, ...first);
+    const page = await reading.read(account, { order: 'oldest' });
+    assert.equal(page.items.length, 50);
+    const later = [entry(account, 'key.created'), entry(account, 'key.created')];
+    await putElsewhere(account, 78, later.slice(0, 1));
+    await put(account, ...later.slice(1));
+    const rest = await reading.read(account, { order: 'oldest' }, page.cursor);
+    assert.deepEqual(
+      [...page.items, ...rest.items].map(({ at }) => at),
+      [...first, ...later].map(({ at }) => at),
+    );
+    for (const table of ['journal', 'journal_heads'])
+      await commitOrThrow(database, { writes: [write(`delete from ${table} where lane = 78`, [])] });
   });
 
   test('returns the records of an account, or of the service without an account', async () => {

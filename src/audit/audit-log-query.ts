@@ -5,6 +5,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { type Database, integer, type Row, text } from '../storage/database.ts';
 import { decodeParts, encodeCursor, type Page, type RecordCount, yieldBeforeScan } from '../storage/pagination.ts';
 import { sanitizeTime } from '../storage/sanitize-columns.ts';
+import type { SortOrder } from '../storage/sort-order.ts';
 import { AccessRecorder } from './access-recorder.ts';
 import type { AuditRecord } from './audit.ts';
 import { listLanesOfAccount } from './chain-reader.ts';
@@ -23,6 +24,8 @@ export interface AuditFilter {
   /** Unix times in milliseconds; `to` is exclusive. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  /** Absent: the newest first. */
+  readonly order?: SortOrder | undefined;
 }
 
 export interface LogEntry {
@@ -37,13 +40,17 @@ export interface LogEntry {
 }
 
 export interface AuditPage extends Page<LogEntry> {
-  /** All newer records were searched; undefined when there are none beyond the page. */
+  /** All records before this time in the order were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
 
 const COLUMNS = 'lane, sequence, environment, at, record, hash';
-const BEFORE = `select ${COLUMNS} from journal where account = ?account and lane = ? and sequence < ?
-  order by sequence desc limit ?`;
+const OF_LANE = `select ${COLUMNS} from journal where account = ?account and lane = ?`;
+/** Rows behind a sequence in an order. */
+const BEHIND: Readonly<Record<SortOrder, string>> = {
+  newest: `${OF_LANE} and sequence < ? order by sequence desc limit ?`,
+  oldest: `${OF_LANE} and sequence > ? order by sequence limit ?`,
+};
 
 /** Records of a chain are numbered from 1. */
 const HEADS = 'select sequence from journal_heads where account = ?account';
@@ -54,7 +61,7 @@ const HEADS = 'select sequence from journal_heads where account = ?account';
  */
 const MAX_DISORDER_MS = 10 * MINUTE;
 
-/** The lanes of an account, read backwards and merged by time. */
+/** The lanes of an account, read in one direction and merged by time. */
 export class AuditLogQuery {
   /** Records each reader first. */
   readonly accessRecorder: AccessRecorder;
@@ -65,70 +72,81 @@ export class AuditLogQuery {
     this.#database = options.database;
   }
 
-  /** Returns the records of an account, or with '' of the service, the newest first. Throws `invalid_field`. */
+  /** Returns the records of an account, or with '' of the service, by default the newest first. Throws `invalid_field`. */
   async read(account: string, filter: AuditFilter, cursor?: string): Promise<AuditPage> {
+    const { order = 'newest' } = filter;
     const lanes = await this.#openLanes(account, filter, cursor);
     const items: LogEntry[] = [];
     let searchedUntil: number | undefined;
     for (let searched = 0; searched < LIMITS.rowsPerPage && items.length < LIMITS.recordsPerPage; searched++) {
       const empty = lanes.filter(({ rows, isEnd }) => rows.length === 0 && !isEnd);
-      if (empty.length > 0) await Promise.all(empty.map((lane) => this.#refill(account, lane)));
-      const next = findLaneWithNewestRecord(lanes);
-      if (next === undefined || isTooOld(next.rows[0], filter)) return lastPage(items);
+      if (empty.length > 0) await Promise.all(empty.map((lane) => this.#refill(account, lane, order)));
+      const next = findNextLane(lanes, order);
+      if (next === undefined || isBeyondPeriod(next.rows[0], filter)) return lastPage(items);
       const read = toLogEntry(next.rows.shift() as Row);
-      next.before = read.sequence;
+      next.last = read.sequence;
       searchedUntil = read.at;
       if (matches(filter, read)) items.push(read);
     }
     if (lanes.every(({ rows, isEnd }) => rows.length === 0 && isEnd)) return lastPage(items);
-    const positions = lanes.flatMap(({ lane, before }) => [lane, before]);
-    return { items, cursor: encodeCursor(...positions), searchedUntil: searchedUntil };
+    const positions = lanes.flatMap(({ lane, last }) => [lane, last]);
+    return { items, cursor: encodeCursor(...positions), searchedUntil };
   }
 
   /** Counts the records of an account; undefined with a filter, because records would have to be read. */
-  async countMatching(account: string, filter: AuditFilter): Promise<RecordCount | undefined> {
+  async countMatching(account: string, { order: _, ...filter }: AuditFilter): Promise<RecordCount | undefined> {
     if (Object.values(filter).some((wanted) => wanted !== undefined)) return undefined;
     const heads = await this.#database.read(HEADS, account);
     return { number: heads.reduce((sum, head) => sum + integer(head, 'sequence'), 0), isMore: false };
   }
 
   /** Returns the position from which each lane is read on. */
-  async #openLanes(account: string, { to }: AuditFilter, cursor: string | undefined): Promise<LaneCursor[]> {
+  async #openLanes(account: string, filter: AuditFilter, cursor: string | undefined): Promise<LaneCursor[]> {
     const positions = cursor === undefined ? undefined : parseLanePositions(cursor);
+    const lanes = await listLanesOfAccount(this.#database, account);
     // A lane that has started since the first page is newer than all of this one.
-    const lanes = (await listLanesOfAccount(this.#database, account)).filter((lane) => positions?.has(lane) !== false);
+    const read = filter.order === 'oldest' ? lanes : lanes.filter((lane) => positions?.has(lane) !== false);
     return Promise.all(
-      lanes.map(async (lane): Promise<LaneCursor> => {
-        const before = positions?.get(lane) ?? (await this.#findFirstBefore(account, lane, to));
-        return { lane, before, rows: [], isEnd: false };
+      read.map(async (lane): Promise<LaneCursor> => {
+        const last = positions?.get(lane) ?? (await this.#findStart(account, lane, filter));
+        return { lane, last, rows: [], isEnd: false };
       }),
     );
   }
 
-  /**
-   * Returns a sequence that has all records up to a time before it. It is found by halving, because a log may be long.
-   */
-  async #findFirstBefore(account: string, lane: number, to: number | undefined): Promise<number> {
+  /** Returns a sequence behind which all records of the period are in the order. */
+  async #findStart(account: string, lane: number, { from, to, order }: AuditFilter): Promise<number> {
+    if (order === 'oldest')
+      return from === undefined ? 0 : (await this.#findFirstFrom(account, lane, from - MAX_DISORDER_MS)) - 1;
     if (to === undefined) return Number.MAX_SAFE_INTEGER;
-    const [newest] = await this.#readBefore(account, lane, Number.MAX_SAFE_INTEGER, 1);
+    return (await this.#findFirstFrom(account, lane, to + MAX_DISORDER_MS)) + 1;
+  }
+
+  /**
+   * Returns the sequence of the first record that is not older than a time, and one more than the newest without such a record.
+   * It is found by halving, because a log may be long.
+   */
+  async #findFirstFrom(account: string, lane: number, time: number): Promise<number> {
+    const newestBefore = (sequence: number): Promise<Row[]> => this.#readBehind(account, lane, 'newest', sequence, 1);
+    const [newest] = await newestBefore(Number.MAX_SAFE_INTEGER);
     let [low, high] = [0, newest === undefined ? 0 : integer(newest, 'sequence') + 1];
     while (low < high) {
       const middle = Math.floor((low + high) / 2);
-      const [row] = await this.#readBefore(account, lane, middle + 1, 1);
-      if (row === undefined || integer(row, 'at') < to + MAX_DISORDER_MS) low = middle + 1;
+      const [row] = await newestBefore(middle + 1);
+      if (row === undefined || integer(row, 'at') < time) low = middle + 1;
       else high = middle;
     }
-    return high + 1;
+    return high;
   }
 
-  async #refill(account: string, lane: LaneCursor): Promise<void> {
+  async #refill(account: string, lane: LaneCursor, order: SortOrder): Promise<void> {
     await yieldBeforeScan();
-    lane.rows = await this.#readBefore(account, lane.lane, lane.before, LIMITS.rowsPerScan);
+    lane.rows = await this.#readBehind(account, lane.lane, order, lane.last, LIMITS.rowsPerScan);
     lane.isEnd = lane.rows.length < LIMITS.rowsPerScan;
   }
 
-  #readBefore(account: string, lane: number, sequence: number, limit: number): Promise<Row[]> {
-    return this.#database.read(BEFORE, account, lane, sequence, limit);
+  #readBehind(account: string, lane: number, order: SortOrder, sequence: number, limit: number): Promise<Row[]> {
+    return this.#database.read(BEHIND[order], account, lane, sequence, limit);
   }
 }
 
@@ -137,25 +155,33 @@ const lastPage = (items: readonly LogEntry[]): AuditPage => ({ items, cursor: un
 interface LaneCursor {
   readonly lane: number;
   /** The sequence of the last record that was read. */
-  before: number;
-  /** Records behind it that were read ahead. */
+  last: number;
+  /** Records behind it in the order that were read ahead. */
   rows: Row[];
   /** True when the lane has no more records. */
   isEnd: boolean;
 }
 
-function findLaneWithNewestRecord(lanes: readonly LaneCursor[]): LaneCursor | undefined {
-  let newest: LaneCursor | undefined;
+/** Returns the lane whose next record is the first one in the order. */
+function findNextLane(lanes: readonly LaneCursor[], order: SortOrder): LaneCursor | undefined {
+  const sign = order === 'oldest' ? 1 : -1;
+  let first: LaneCursor | undefined;
   for (const lane of lanes) {
     const [row] = lane.rows;
-    const [best] = newest?.rows ?? [];
-    if (row !== undefined && (best === undefined || integer(row, 'at') > integer(best, 'at'))) newest = lane;
+    const [best] = first?.rows ?? [];
+    if (row === undefined) continue;
+    if (best === undefined || sign * (integer(row, 'at') - integer(best, 'at')) < 0) first = lane;
   }
-  return newest;
+  return first;
 }
 
-const isTooOld = (row: Row | undefined, { from }: AuditFilter): boolean =>
-  row !== undefined && from !== undefined && integer(row, 'at') < from - MAX_DISORDER_MS;
+/** True when neither the record nor those behind it in the order can be in the period. */
+function isBeyondPeriod(row: Row | undefined, { from, to, order }: AuditFilter): boolean {
+  if (row === undefined) return false;
+  const at = integer(row, 'at');
+  if (order === 'oldest') return to !== undefined && at >= to + MAX_DISORDER_MS;
+  return from !== undefined && at < from - MAX_DISORDER_MS;
+}
 
 const toLogEntry = (row: Row): LogEntry => ({
   lane: integer(row, 'lane'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { isPostgres } from '../../test/fixtures/database.ts';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { inTransaction } from '../../test/fixtures/transactions.ts';
 import { VISA } from '../../test/interface/vault-requests.ts';
@@ -7,7 +8,7 @@ import { UnsealError } from '../crypto/seal.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Pan } from '../kernel/pan.ts';
-import { commitOrThrow, write } from '../storage/database.ts';
+import { commitOrThrow, type Database, type Value, write } from '../storage/database.ts';
 import { Vault } from '../vault/vault.ts';
 import { type CaptureFilter, CaptureQueries, type CaptureView } from './capture-queries.ts';
 import { Captures, type NewCapture } from './captures.ts';
@@ -106,6 +107,12 @@ describe('the list of captures', { timeout: 60_000 }, () => {
         ids,
         name,
       );
+      const oldest = await listing.list(tenant, { ...filter, order: 'oldest' });
+      assert.deepEqual(
+        oldest.items.map(({ id }) => id),
+        ids.toReversed(),
+        `${name}, the oldest first`,
+      );
       const count = await listing.countMatching(tenant, filter);
       const isUnknown = filter.status !== undefined || filter.lastFour !== undefined;
       assert.deepEqual(count, isUnknown ? undefined : { number: ids.length, isMore: false }, name);
@@ -118,6 +125,17 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     await assert.rejects(listing.list(tenant, { lastFour: '11' }), { code: 'invalid_field' });
   });
 
+  /** Returns all captures of a list, page by page. */
+  async function all(tenant: Tenant, filter: CaptureFilter): Promise<CaptureView[]> {
+    const found: CaptureView[] = [];
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await listing.list(tenant, filter, cursor);
+      found.push(...page.items);
+      cursor = page.cursor;
+    }
+    return found;
+  }
+
   test('is paginated, with each capture once, including a damaged one', async () => {
     const tenant = await newTenant();
     const ids: string[] = [];
@@ -128,12 +146,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     }
     const { database } = service.core;
     await commitOrThrow(database, { writes: [write('update captures set amount = 1 where id = ?', [ids[3] ?? ''])] });
-    const found: CaptureView[] = [];
-    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await listing.list(tenant, {}, cursor);
-      found.push(...page.items);
-      cursor = page.cursor;
-    }
+    const found = await all(tenant, {});
     assert.deepEqual(found.map(({ id }) => id).sort(), ids.toSorted());
     const times = found.map(({ createdAt }) => createdAt);
     assert.deepEqual(
@@ -144,6 +157,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       found.filter(({ card }) => card === undefined).map(({ id }) => id),
       [ids[3]],
     );
+    assert.deepEqual(await all(tenant, { order: 'oldest' }), found.toReversed());
     await assert.rejects(listing.list(tenant, {}, 'x'), { code: 'invalid_field' });
   });
 
@@ -156,18 +170,36 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     const update = (id: string, index: number) =>
       write(`update captures set created_at = ${index % 2 === 0 ? '' : '-'}9000000000000000000 where id = ?`, [id], 1);
     await commitOrThrow(service.core.database, { writes: altered.map(update) });
-    const found: CaptureView[] = [];
-    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await listing.list(tenant, {}, cursor);
-      found.push(...page.items);
-      cursor = page.cursor;
+    for (const order of ['newest', 'oldest'] as const) {
+      const found = await all(tenant, { order });
+      assert.deepEqual(found.map(({ id }) => id).sort(), ids.toSorted());
+      const shown = found.map(({ createdAt, card }) => createdAt > 0 && card !== undefined);
+      assert.deepEqual(
+        shown,
+        ids.map((_, index) => index < ids.length - altered.length),
+      );
     }
-    assert.deepEqual(found.map(({ id }) => id).sort(), ids.toSorted());
-    const shown = found.map(({ createdAt, card }) => createdAt > 0 && card !== undefined);
-    assert.deepEqual(
-      shown,
-      ids.map((_, index) => index < ids.length - altered.length),
-    );
+  });
+
+  test('is read by an index in both orders', {
+    skip: isPostgres && 'PostgreSQL has plans of another form',
+  }, async () => {
+    const { database } = service.core;
+    const plans: string[] = [];
+    const observed: Database = Object.create(database, {
+      read: {
+        value: async (sql: string, ...values: Value[]) => {
+          plans.push(
+            ...(await database.read(`explain query plan ${sql}`, ...values)).map(({ detail }) => String(detail)),
+          );
+          return database.read(sql, ...values);
+        },
+      },
+    });
+    const queries = new CaptureQueries({ ...service.core, database: observed });
+    for (const order of ['newest', 'oldest'] as const) await queries.list(await newTenant(), { order });
+    assert.equal(plans.filter((plan) => /created_at[<>]/.test(plan)).length, 2, plans.join('\n'));
+    assert.ok(!plans.some((plan) => plan.includes('TEMP B-TREE')), plans.join('\n'));
   });
 
   test('shows one with times or an amount that no service writes as altered, beside the others', async () => {

@@ -12,12 +12,12 @@ import { decodeCursor, encodeCursor, type Page, type RecordCount, scanPage } fro
 import { sanitizeInteger, sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { AdditionalInfo } from './capture.ts';
 import {
-  type CreationPeriod,
   countListedCaptures,
   findCapture,
   findCaptureRow,
   type ListPosition,
   listActiveCaptures,
+  type SortedPeriod,
   type StoredCapture,
   unsealCapture,
 } from './capture-store.ts';
@@ -38,14 +38,14 @@ export interface CaptureView {
 /** Says whether sensitive authentication data is stored; `altered`: the record cannot be unsealed. */
 export type CaptureStatus = 'with-sad' | 'without-sad' | 'altered';
 
-export interface CaptureFilter extends CreationPeriod {
+export interface CaptureFilter extends SortedPeriod {
   readonly currency?: string | undefined;
   readonly lastFour?: string | undefined;
   readonly status?: CaptureStatus | undefined;
 }
 
 export interface CapturePage extends Page<CaptureView> {
-  /** All captures that were created after this time were searched; undefined when there are none beyond the page. */
+  /** All captures before this time in the order were searched; undefined when there are none beyond the page. */
   readonly searchedUntil: number | undefined;
 }
 
@@ -71,8 +71,8 @@ export class CaptureQueries {
   }
 
   /**
-   * Lists matching captures whose ttl has not ended: the newest first, and last those with a time that no capture has,
-   * because they were altered in the database. Throws `invalid_field`.
+   * Lists matching captures whose ttl has not ended in the order of the filter, and last those with a time that no
+   * capture has, because they were altered in the database. Throws `invalid_field`.
    */
   async list(tenant: Tenant, filter: CaptureFilter, cursor?: string): Promise<CapturePage> {
     assertFilter(filter);
@@ -147,10 +147,12 @@ export class CaptureQueries {
   }
 }
 
-const firstPosition = ({ to }: CreationPeriod): ListPosition => ({
-  createdAt: to === undefined ? Number.MAX_SAFE_INTEGER : to - 1,
-  id: '~',
-});
+const BEHIND_ALL_IDS = '~';
+
+function firstPosition({ from, to, order }: SortedPeriod): ListPosition {
+  if (order === 'oldest') return { createdAt: from ?? 0, id: '' };
+  return { createdAt: to === undefined ? Number.MAX_SAFE_INTEGER : to - 1, id: BEHIND_ALL_IDS };
+}
 
 /** Throws `invalid_field`. */
 function assertFilter({ from, to, lastFour }: CaptureFilter): void {

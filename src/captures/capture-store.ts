@@ -17,6 +17,7 @@ import {
 } from '../storage/database.ts';
 import { type RecordCount, ROWS_COUNTED, toRecordCount } from '../storage/pagination.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
+import type { SortOrder } from '../storage/sort-order.ts';
 import type { Table } from '../storage/table.ts';
 import { type Capture, formatCaptureRecord, formatSadRecord, parseCaptureRecord, parseSadRecord } from './capture.ts';
 
@@ -50,11 +51,12 @@ const COUNT_NEWEST = `select count(*) as looked,
   count(case when expires_at > ? and (currency = ? or 1 = ?) then 1 end) as number from
     (select expires_at, currency from captures where account = ?account and environment = ?environment
       and created_at between ? and ? order by created_at desc limit ${ROWS_COUNTED}) newest`;
-const LIST_ACTIVE = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
-  and created_at between ? and ? and (created_at < ? or id < ?) order by created_at desc, id desc limit ?`;
-/** The times that `LIST_ACTIVE` cannot reach, which this service never writes. */
-const LIST_UNTIMED = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?
-  and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and id > ? order by id limit ?`;
+const ACTIVE = `select ${COLUMNS} from captures where account = ?account and environment = ?environment and expires_at > ?`;
+const LIST_NEWEST = `${ACTIVE} and created_at between ? and ? and (created_at < ? or id < ?)
+  order by created_at desc, id desc limit ?`;
+const LIST_OLDEST = `${ACTIVE} and created_at between ? and ? and (created_at > ? or id > ?) order by created_at, id limit ?`;
+/** The times that the other lists cannot reach, which this service never writes. */
+const LIST_UNTIMED = `${ACTIVE} and (created_at < 0 or created_at > ${Number.MAX_SAFE_INTEGER}) and id > ? order by id limit ?`;
 const DELETE =
   'delete from captures where account = ?account and environment = ?environment and id = ? and expires_at > ?';
 const LIST_EXPIRED = 'select account, environment, id from captures where expires_at <= ? limit ?';
@@ -209,35 +211,45 @@ export interface CreationPeriod {
   readonly to?: number | undefined;
 }
 
+/** A period whose captures are read in an order. */
+export interface SortedPeriod extends CreationPeriod {
+  /** Absent: the newest first. */
+  readonly order?: SortOrder | undefined;
+}
+
 /**
- * Returns rows of captures whose ttl has not ended behind a position: the newest first, and last those with a time that
- * no capture has, which belong to no period.
+ * Returns rows of captures whose ttl has not ended behind a position in the order, and last those with a time that no
+ * capture has, which belong to no period.
  */
 export async function listActiveCaptures(
   database: Database,
   { account, environment }: Tenant,
   now: number,
-  { from, to }: CreationPeriod,
+  { from, to, order = 'newest' }: SortedPeriod,
   { createdAt, id }: ListPosition,
   limit: number,
 ): Promise<Row[]> {
   if (createdAt === undefined) return database.read(LIST_UNTIMED, account, environment, now, id, limit);
-  const range = [from ?? 0, createdAt, createdAt, id];
-  const rows = await database.read(LIST_ACTIVE, account, environment, now, ...range, limit);
+  const range = order === 'oldest' ? [createdAt, lastTime(to)] : [from ?? 0, createdAt];
+  const sql = order === 'oldest' ? LIST_OLDEST : LIST_NEWEST;
+  const rows = await database.read(sql, account, environment, now, ...range, createdAt, id, limit);
   if (rows.length === limit || from !== undefined || to !== undefined) return rows;
   return [...rows, ...(await database.read(LIST_UNTIMED, account, environment, now, '', limit - rows.length))];
 }
+
+/** Returns the last time before the end of a period. */
+const lastTime = (to: number | undefined): number => (to === undefined ? Number.MAX_SAFE_INTEGER : to - 1);
 
 /** Counts captures whose ttl has not ended; undefined when more rows would have to be read than a count may. */
 export async function countListedCaptures(
   database: Database,
   { account, environment }: Tenant,
   now: number,
-  { from = 0, to = Number.MAX_SAFE_INTEGER }: CreationPeriod,
+  { from = 0, to }: CreationPeriod,
   currency: string | undefined,
 ): Promise<RecordCount | undefined> {
   const condition = [now, currency ?? '', currency === undefined ? 1 : 0];
-  const [row = {}] = await database.read(COUNT_NEWEST, ...condition, account, environment, from, to - 1);
+  const [row = {}] = await database.read(COUNT_NEWEST, ...condition, account, environment, from, lastTime(to));
   return toRecordCount(integer(row, 'looked'), integer(row, 'number'));
 }
 

@@ -7,8 +7,9 @@ import type { TestService } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { press } from './actions.ts';
 import type { TestBrowser } from './browser.ts';
+import { assertNoSideways } from './looks.ts';
 import { visitAs } from './member.ts';
-import { type ApiClient, CARDS, newApiClient } from './seed-data.ts';
+import { type ApiClient, CARDS, newApiClient, storeCaptures } from './seed-data.ts';
 import { shareService } from './shared-service.ts';
 import { settled, visit, visitWithin } from './tour.ts';
 import { untilPasses } from './until-passes.ts';
@@ -105,6 +106,33 @@ describe('a list that stays open', { skip: whyNoChromium() }, () => {
     await firstRow().filter({ hasText: 'LIVE-1' }).waitFor();
     await page.goBack();
     await untilPasses(async () => assert.equal(await firstRow().textContent(), newest));
+  });
+
+  it('of temporary card data and of audit records is sorted, too, also on a telephone', async () => {
+    const lists = [
+      ['sandbox/captures', 'Temporary card data', 'Created'],
+      ['audit', 'Audit records', 'When'],
+    ] as const;
+    for (let count = 0; count < 2; count++) await storeCaptures(send);
+    await page.setViewportSize({ width: 390, height: 790 });
+    for (const [path, name, column] of lists) {
+      await visitWithin(page, `/a/${account}/${path}`);
+      const table = page.getByRole('table', { name });
+      const rows = table.getByRole('row');
+      await rows.nth(2).waitFor();
+      await settled(page);
+      const newest = await rows.nth(1).textContent();
+      await table.getByRole('columnheader', { name: column }).getByRole('button').click();
+      await page.waitForURL(/[?]order=oldest$/);
+      await table.locator('th[aria-sort="ascending"]').waitFor();
+      await untilPasses(async () => assert.notEqual(await rows.nth(1).textContent(), newest));
+      await assertNoSideways(page);
+      await page.reload();
+      await table.locator('th[aria-sort="ascending"]').waitFor();
+    }
+    await page.setViewportSize({ width: 1280, height: 790 });
+    await visitWithin(page, `/a/${account}/sandbox/payments`);
+    await firstRow().waitFor();
   });
 
   it('is polled only while the page is visible and has input', async () => {

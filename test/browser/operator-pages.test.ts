@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
@@ -34,6 +36,21 @@ describe('the pages of operators', { skip: whyNoChromium() }, () => {
     await settled(operator.page);
     return operator.page;
   };
+
+  /** Exports the list of the page as CSV. */
+  async function exportList(page: Page): Promise<{ name: string; file: string }> {
+    await press(page, 'Export');
+    await dialogOf(page).getByRole('button', { name: 'Export list' }).waitFor();
+    const downloading = page.waitForEvent('download');
+    await press(dialogOf(page), 'Export list');
+    const download = await downloading;
+    await dialogOf(page)
+      .getByText(/rows? exported/)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    return { name: download.suggestedFilename(), file: readFileSync(await download.path(), 'utf8') };
+  }
 
   it('an operator suspends an account and resumes it', async () => {
     const page = await open(`/operator/accounts/${filled.northwind.account}`, 'Northwind Travel');
@@ -84,6 +101,9 @@ describe('the pages of operators', { skip: whyNoChromium() }, () => {
     const page = await open('/operator/accounts', 'Accounts');
     await page.getByLabel('Find an account').fill('north');
     await page.getByRole('row').filter({ hasText: 'Harbour Books' }).waitFor({ state: 'detached' });
+    const accounts = await exportList(page);
+    assert.match(accounts.name, /^accounts-.*\.csv$/);
+    assert.ok(accounts.file.includes('"Northwind Travel"') && !accounts.file.includes('Harbour Books'));
     await page.getByRole('link', { name: 'Northwind Travel' }).click();
     await headed(page, 'Northwind Travel');
     for (const text of ['Noor Visser', 'Requested by Noor Visser', 'noor@northwind.example'])
@@ -93,6 +113,19 @@ describe('the pages of operators', { skip: whyNoChromium() }, () => {
     await open('/operator/audit', 'Audit log of the service');
     await press(page, 'Verify log');
     await page.getByRole('status').filter({ hasText: 'Log intact' }).waitFor();
+  });
+
+  it('the request log and the audit log of an account are exported as their filters show them', async () => {
+    const { account } = filled.harbour;
+    for (const [path, heading, expected] of [
+      ['/operator/request-log', 'Request log', `"${account}"`],
+      ['/operator/audit', 'Audit log of the service', '"account.created"'],
+    ] as const) {
+      const page = await open(`${path}?account=${account}`, heading);
+      const { file } = await exportList(page);
+      assert.ok(file.includes(expected), file.slice(0, 500));
+      await operator.checkAccessibility({ isSeenElsewhere: true });
+    }
   });
 
   it('no page showed a card number, complete or truncated, and no response contained one', async () => {

@@ -208,6 +208,29 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     assert.deepEqual(await seenIn(account), [...each, line(auditor, '-')]);
   });
 
+  test('the oldest records are listed first on request, which is no filter', async () => {
+    const caller = await newCaller(service);
+    for (let count = 0; count < 60; count++) await caller.send('DELETE', '/transactions/requests/none/');
+    const { account } = caller;
+    const auditor = await newAccountUser(service, account, { role: 'auditor' });
+    const list = async (body: object) => successData(await auditor.call(listAudit, { body }));
+    const first = await list({ order: 'oldest' });
+    assert.equal(first.records[0].action, 'account.created');
+    const second = await list({ order: 'oldest', cursor: first.next });
+    const all = [...first.records, ...second.records];
+    assert.deepEqual([all.length, second.next], [first.count.number, null]);
+    const newest = await list({});
+    const rest = await list({ cursor: newest.next });
+    const keysOf = (records: { lane: number; sequence: number }[]) =>
+      records.map((each) => `${each.lane}/${each.sequence}`).sort();
+    assert.deepEqual(keysOf(all), keysOf([...newest.records, ...rest.records]));
+    const times = all.map(({ at }: { at: string }) => at);
+    assert.deepEqual(times, times.toSorted());
+    assert.deepEqual(await seenIn(account), [`${auditor.person.id} audit.read ${account} -`]);
+    const served = successData(await operator.call(listServiceAudit, { body: { account, order: 'oldest' } }));
+    assert.equal(served.records[0].action, 'account.created');
+  });
+
   test('reads by operators are recorded in the log of the account too, and reads of an unknown account nowhere', async () => {
     const account = await service.newAccount();
     const readLog = async (body: object) => successData(await operator.call(listServiceAudit, { body }));

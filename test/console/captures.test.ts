@@ -135,6 +135,25 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     );
   });
 
+  test('the oldest are listed first on request, page by page', async () => {
+    const caller = await newCaller(service);
+    const other = await newAccountUser(service, caller.account);
+    const created: string[] = [];
+    for (let count = 0; count < 55; count++) {
+      created.push(await caller.capture());
+      service.advance(1);
+    }
+    const list = async (body: object) => successData(await other.call(listCaptures, { body }));
+    const idsIn = (page: { captures: { id: string }[] }) => page.captures.map((each) => each.id);
+    const first = await list({ order: 'oldest' });
+    const second = await list({ order: 'oldest', cursor: first.next });
+    assert.deepEqual([first.count, second.next], [{ number: 55, is_more: false }, null]);
+    assert.deepEqual([...idsIn(first), ...idsIn(second)], created);
+    const newest = await list({ order: 'newest' });
+    assert.deepEqual(idsIn(newest), created.toReversed().slice(0, 50));
+    assertRefused(await other.call(listCaptures, { body: { order: VISA } }), 'invalid_field', 'order', VISA);
+  });
+
   test('a malformed cursor is reported with its field', async () => {
     assertRefused(await desk.call(listCaptures, { body: { cursor: VISA } }), 'invalid_field', 'cursor', VISA);
   });

@@ -4,23 +4,28 @@ import { after, before, describe, test } from 'node:test';
 import { exportList } from '../../console/server/list-export.ts';
 import type { AnyCall } from '../../console/server/route.ts';
 import {
+  exportAccounts,
+  exportAllRequests,
   exportAuditRecords,
   exportCaptures,
   exportPayments,
   exportRequests,
+  exportServiceAuditRecords,
   exportTokens,
+  exportUnknownOutcomes,
 } from '../../console/wire/exports.ts';
+import { listAccounts, listProcessors } from '../../console/wire/operator.ts';
 import { listPayments } from '../../console/wire/payments.ts';
 import { listCaptures, listTokens } from '../../console/wire/records.ts';
-import { listRequests } from '../../console/wire/request-log.ts';
+import { listAllRequests, listRequests } from '../../console/wire/request-log.ts';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
-import { newMerchant } from '../interface/payment-requests.ts';
+import { newMerchant, TIMES_OUT } from '../interface/payment-requests.ts';
 import { cards, newCaller, VISA } from '../interface/vault-requests.ts';
 import { type AccountUser, assertRefused, newAccountUser, successData } from './account-user.ts';
-import { pathOf } from './console-client.ts';
+import { newPerson, pathOf } from './console-client.ts';
 
 interface Ended {
   readonly rows: number;
@@ -154,6 +159,117 @@ describe('exports of lists', { timeout: 180_000 }, () => {
     ]);
     const all = await service.core.database.read('select record from journal where account = ?account', own.account);
     assert.ok(!JSON.stringify(all).includes(VISA));
+  });
+
+  test('a file has the order of its list, which the log names', async () => {
+    const caller = await newCaller(service);
+    const user = await newAccountUser(service, caller.account);
+    const ids: string[] = [];
+    for (let count = 0; count < 3; count++) {
+      ids.push(await caller.capture());
+      await caller.tokenize(cards([VISA]));
+      service.advance(SECOND);
+    }
+    const read = async (definition: typeof exportCaptures | typeof exportTokens | typeof exportAuditRecords) => {
+      const body = { format: 'json', filter: { order: 'oldest' } };
+      return JSON.parse(fileOf(await user.call(definition, { body })).file);
+    };
+    assert.deepEqual(
+      (await read(exportCaptures)).map(({ id }: { id: string }) => id),
+      ids,
+    );
+    for (const definition of [exportTokens, exportAuditRecords]) {
+      const times = (await read(definition)).map((row: Record<string, string>) => row['created_at'] ?? row['at']);
+      assert.ok(times.length > 2);
+      assert.deepEqual(times, times.toSorted());
+    }
+    const filters = (await recorded(caller.account)).flatMap(({ detail }) => Object(detail).filters ?? []);
+    assert.deepEqual(filters, ['order=oldest', 'order=oldest', 'order=oldest']);
+  });
+
+  describe('of operators', () => {
+    const listed = (record: { detail: object }) => Object(record.detail).of;
+
+    test('have what the lists of all accounts show, and are recorded in the log of the service', async () => {
+      const operator = await newPerson(service, '', 'operator');
+      const own = await newMerchant(service, { 'timeout-ms': '300', 'recovery-delay-ms': '30000' });
+      await own.opened('authorization', { amount: TIMES_OUT, triggers: '_inquiry_timeout_always' });
+      const before = (await recorded('')).length;
+      const { accounts } = successData(await operator.call(listAccounts));
+      const search = accounts[0].id.slice(-6).toUpperCase();
+      const rowsOf = async (definition: Parameters<typeof operator.call>[0], filter: object) =>
+        JSON.parse(fileOf(await operator.call(definition, { body: { format: 'json', filter } })).file);
+      assert.deepEqual(await rowsOf(exportAccounts, {}), accounts);
+      assert.deepEqual(await rowsOf(exportAccounts, { search }), accounts.slice(0, 1));
+      const { in_doubt } = successData(await operator.call(listProcessors));
+      assert.deepEqual(await rowsOf(exportUnknownOutcomes, {}), in_doubt);
+      assert.ok(in_doubt.some(({ account }: { account: string }) => account === own.account));
+      const end = { action: 'records.export-ended', outcome: 'success' };
+      const records = (await recorded('')).slice(before);
+      assert.deepEqual(records.slice(2, 4), [
+        {
+          action: 'records.exported',
+          outcome: 'success',
+          detail: { list: 'accounts', of: 'everything', format: 'json', filters: 'search' },
+        },
+        { ...end, detail: { list: 'accounts', of: 'everything', rows: 1 } },
+      ]);
+      assert.equal(records.length, 6);
+      assert.deepEqual(records.map(listed), Array(6).fill('everything'));
+    });
+
+    test('of logs have the records of one account, whose log shows the export, or those of none', async () => {
+      const operator = await newPerson(service, '', 'operator');
+      const caller = await newCaller(service);
+      await caller.send('DELETE', '/transactions/requests/none/');
+      const { account } = caller;
+      await eventually(async () => {
+        service.advance(6 * SECOND);
+        return successData(await operator.call(listAllRequests, { body: { account } })).requests.length === 1;
+      });
+      const read = async (definition: Parameters<typeof operator.call>[0], filter: object) => {
+        const { file } = fileOf(await operator.call(definition, { body: { format: 'csv', filter } }));
+        return file.split('\r\n').slice(1, -1).map(csvCells);
+      };
+      const requests = await read(exportAllRequests, { account, environment: 'sandbox' });
+      assert.deepEqual(
+        requests.map(([first]) => first),
+        [account],
+      );
+      const audit = await read(exportServiceAuditRecords, { account, action: 'account.created' });
+      assert.deepEqual(
+        audit.map(([, , action]) => action),
+        ['account.created'],
+      );
+      const ofService = await read(exportServiceAuditRecords, { order: 'oldest', action: 'service.' });
+      assert.equal(ofService[0]?.[2], 'service.initialised');
+      assert.deepEqual(
+        (await recorded(account)).map(({ action, detail }) => [action, Object(detail).filters ?? '-']),
+        [
+          ['records.exported', `account=${account} environment=sandbox`],
+          ['records.export-ended', '-'],
+          ['records.exported', `account=${account} action=account.created`],
+          ['records.export-ended', '-'],
+        ],
+      );
+      assert.deepEqual((await recorded(account)).map(listed), Array(4).fill(account));
+      assert.deepEqual((await recorded('')).map(listed).slice(-6), [...Array(4).fill(account), 'service', 'service']);
+    });
+
+    test('of an account that does not exist are refused, and members have none', async () => {
+      const operator = await newPerson(service, '', 'operator');
+      const body = { format: 'csv', filter: { account: VISA } };
+      for (const definition of [exportAllRequests, exportServiceAuditRecords])
+        assert.equal((await operator.call(definition, { body })).status, 404);
+      const member = await newAccountUser(service, await service.newAccount());
+      const all = [exportAllRequests, exportServiceAuditRecords, exportAccounts, exportUnknownOutcomes];
+      for (const definition of all)
+        assertRefused(await member.call(definition, { body: { format: 'csv', filter: {} } }), 'not_allowed');
+      const logs = await service.core.database.read(
+        "select record from journal where record like '%records.exported%'",
+      );
+      assert.ok(!JSON.stringify(logs).includes(VISA));
+    });
   });
 
   test('no filter brings a card number into the log', async () => {

@@ -10,8 +10,8 @@ import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import type { Database } from '../../../src/storage/database.ts';
 import { listAudit } from '../../wire/audit.ts';
-import type { recordCount } from '../../wire/definition.ts';
-import { exportAuditRecords } from '../../wire/exports.ts';
+import type { Access, recordCount } from '../../wire/definition.ts';
+import type { exportAuditRecords } from '../../wire/exports.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
 import { exportList, toExportedPage } from '../list-export.ts';
 import type { AnyCall, ConsoleCall } from '../route.ts';
@@ -34,8 +34,8 @@ async function readPage(call: AuditCall, account: string) {
   const { services, body } = call;
   const filter = parseFilter(body);
   const seen = await resolveScope(call, account);
-  // The account of an operator's search is the scope.
-  const reading = { scope: seen, filters: { ...body, cursor: undefined, account: undefined } };
+  // The account of an operator's search is the scope; the order chooses no records.
+  const reading = { scope: seen, filters: { ...body, cursor: undefined, order: undefined, account: undefined } };
   await services.auditReading.accessRecorder.record(services.clock, call, reading);
   const page = await services.auditReading.read(account, filter, body.cursor);
   const count = () => services.auditReading.countMatching(account, filter);
@@ -54,7 +54,7 @@ export async function resolveScope({ services }: AnyCall, account: string | unde
 }
 
 /** Throws `invalid_field`. */
-const parseFilter = ({ action, actor, target, outcome, environment, from, to }: Search): AuditFilter => ({
+const parseFilter = ({ action, actor, target, outcome, environment, from, to, order }: Search): AuditFilter => ({
   actions: action === undefined ? undefined : parseActions(action),
   actor,
   target,
@@ -62,6 +62,7 @@ const parseFilter = ({ action, actor, target, outcome, environment, from, to }: 
   environment: environment === undefined ? undefined : parseEnvironment(environment),
   from: parseTimeInput(from, 'from'),
   to: parseTimeInput(to, 'to'),
+  order,
 });
 
 /** One action, or with a trailing dot all that start with it. */
@@ -81,16 +82,21 @@ function parseEnvironment(text: string): Environment | '' {
   return environment;
 }
 
-/** Exports the records of an account that the filter shows, for people; `exportLog` has the data to verify the log. */
-export const exportRecords = (
+/**
+ * Exports the records of an account, or with '' of the service, that the filter shows, for people; `exportLog` has the data to
+ * verify the log. Throws `unknown_record`.
+ */
+export const exportRecords = async (
   call: ConsoleCall<ValueOf<typeof exportAuditRecords.body & {}>, undefined>,
   account: string,
+  access: Access,
 ) =>
   exportList(call, {
     name: 'audit',
-    access: exportAuditRecords.access,
+    access,
+    scope: await resolveScope(call, account),
     columns: RECORD_COLUMNS,
-    codeFilters: ['action', 'outcome', 'environment', 'from', 'to'],
+    codeFilters: ['account', 'action', 'outcome', 'environment', 'from', 'to', 'order'],
     page: async (cursor) => {
       const page = await call.services.auditReading.read(account, parseFilter(call.body.filter), cursor);
       return toExportedPage(page, toExportedRecord);

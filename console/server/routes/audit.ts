@@ -16,7 +16,7 @@ export const auditRoutes: readonly Route[] = [
     return toVerificationView(await withAuditRead(call, verify));
   }),
 
-  streamRoute(exportAuditRecords, (call) => exportRecords(call, call.account)),
+  streamRoute(exportAuditRecords, (call) => exportRecords(call, call.account, exportAuditRecords.access)),
 
   streamRoute(exportAudit, (call) => exportLog(call, call.account)),
 ];

@@ -27,7 +27,7 @@ export const captureRoutes: readonly Route[] = [
       name: 'captures',
       access: exportCaptures.access,
       columns: ['id', 'created_at', 'expires_at', 'card', 'has_sad', 'amount', 'currency', 'is_altered'],
-      codeFilters: ['status', 'currency', 'from', 'to'],
+      codeFilters: ['status', 'currency', 'from', 'to', 'order'],
       page: async (cursor) => toExportedPage(await readPage(call, call.body.filter, cursor), toCaptureView),
     }),
   ),
@@ -64,6 +64,7 @@ const parseFilter = (body: Search): CaptureFilter => ({
   lastFour: body.last_four,
   from: parseTimeInput(body.from, 'from'),
   to: parseTimeInput(body.to, 'to'),
+  order: body.order,
 });
 
 const toCaptureView = ({ id, card, hasSad, amount, currency, createdAt, expiresAt }: CaptureView) => ({

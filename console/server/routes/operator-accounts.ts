@@ -4,6 +4,8 @@ import { ENVIRONMENTS, type Environment, type Tenant } from '../../../src/kernel
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { ActivationSettingsView } from '../../../src/payments/payment-activations.ts';
 import { parseEmail } from '../../people/person.ts';
+import { exportAccounts } from '../../wire/exports.ts';
+import { findAccounts } from '../../wire/find-accounts.ts';
 import {
   createAccount,
   disablePayments,
@@ -16,17 +18,29 @@ import {
 } from '../../wire/operator.ts';
 import { type AccountFigures, loadAccountFigures, tenantName } from '../account-figures-store.ts';
 import { translateErrors } from '../error-translation.ts';
+import { exportList } from '../list-export.ts';
 import { effectiveStatus } from '../onboarding.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
-import { type AnyCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
 import { parseEnableBody, toSettingView } from './operator-payments.ts';
 import { invite, toLinkView } from './team.ts';
 
 export const operatorAccountRoutes: readonly Route[] = [
-  route(listAccounts, async ({ services, now }) => {
-    const figures = await loadAccountFigures(services.database, services.keyring, now);
-    return { accounts: (await services.accounts.list()).reverse().map((account) => toAccountView(account, figures)) };
-  }),
+  route(listAccounts, async (call) => ({ accounts: await listAccountViews(call) })),
+
+  streamRoute(exportAccounts, (call) =>
+    exportList(call, {
+      name: 'accounts',
+      access: exportAccounts.access,
+      scope: 'everything',
+      columns: ACCOUNT_COLUMNS,
+      codeFilters: [],
+      page: async () => ({
+        rows: findAccounts(await listAccountViews(call), call.body.filter.search),
+        next: undefined,
+      }),
+    }),
+  ),
 
   route(createAccount, async (call) => {
     const { services, transaction, body } = call;
@@ -83,6 +97,26 @@ export const operatorAccountRoutes: readonly Route[] = [
   }),
 ];
 
+const ACCOUNT_COLUMNS = [
+  'id',
+  'name',
+  'status',
+  'is_altered',
+  'created_at',
+  'people',
+  'sandbox_keys',
+  'production_keys',
+  'open_requests',
+  'sandbox_processor',
+  'production_processor',
+] as const;
+
+/** Returns all accounts, the newest first. */
+async function listAccountViews({ services, now }: Pick<AnyCall, 'services' | 'now'>): Promise<AccountView[]> {
+  const figures = await loadAccountFigures(services.database, services.keyring, now);
+  return (await services.accounts.list()).reverse().map((account) => toAccountView(account, figures));
+}
+
 /** Throws `unknown_record`. */
 export async function getAccountOfPath({ services, params }: AnyCall): Promise<Account> {
   const account = await services.accounts.find(params['id'] ?? '');
@@ -95,6 +129,8 @@ export async function getTenantOfPath(call: AnyCall): Promise<Tenant> {
   if (environment === undefined) throw new Failure('unknown_record');
   return { account: (await getAccountOfPath(call)).id, environment };
 }
+
+type AccountView = ReturnType<typeof toAccountView>;
 
 function toAccountView(account: Account, figures: AccountFigures) {
   const { id, name, createdAt, isTampered } = account;

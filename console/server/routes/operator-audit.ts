@@ -1,8 +1,9 @@
 import { verifyJournal } from '../../../src/audit/verify-journal.ts';
 import { exportServiceAudit, listServiceAudit, verifyServiceAudit } from '../../wire/audit.ts';
+import { exportServiceAuditRecords } from '../../wire/exports.ts';
 import { withAuditRead, withVerificationLock } from '../audit-read-limit.ts';
 import { type Route, route, streamRoute } from '../route.ts';
-import { exportLog, readLog, toVerificationView } from './audit-view.ts';
+import { exportLog, exportRecords, readLog, toVerificationView } from './audit-view.ts';
 
 export const operatorAuditRoutes: readonly Route[] = [
   route(listServiceAudit, (call) => readLog(call, call.body.account ?? '')),
@@ -12,6 +13,10 @@ export const operatorAuditRoutes: readonly Route[] = [
     const verify = () => withVerificationLock(database, () => verifyJournal(database, journalKey, { signingKeys }));
     return toVerificationView(await withAuditRead(call, verify));
   }),
+
+  streamRoute(exportServiceAuditRecords, (call) =>
+    exportRecords(call, call.body.filter.account ?? '', exportServiceAuditRecords.access),
+  ),
 
   streamRoute(exportServiceAudit, (call) => exportLog(call, call.query.account)),
 ];

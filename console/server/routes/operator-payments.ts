@@ -5,11 +5,13 @@ import type { Environment } from '../../../src/kernel/environment.ts';
 import { SIMULATOR } from '../../../src/payments/payment-activations.ts';
 import { listInDoubtPayments } from '../../../src/payments/payment-queries.ts';
 import type { SettingView } from '../../../src/payments/settings.ts';
+import { exportUnknownOutcomes } from '../../wire/exports.ts';
 import { listActivationRequests } from '../../wire/onboarding.ts';
 import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';
 import { loadAccountFigures } from '../account-figures-store.ts';
+import { exportList } from '../list-export.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
-import { type AnyCall, type Route, route } from '../route.ts';
+import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
 import { parseSettingInput } from '../user-input.ts';
 import { toRequestView } from './onboarding.ts';
 
@@ -52,8 +54,6 @@ export const operatorPaymentRoutes: readonly Route[] = [
 
   route(listProcessors, async ({ services, now }) => {
     const { processors } = await loadAccountFigures(services.database, services.keyring, now);
-    const names = await listAccountNames(services);
-    const inDoubt = await listInDoubtPayments(services.database, services.keyring);
     return {
       processors: services.activations.processors.map((name) => ({
         name,
@@ -62,21 +62,38 @@ export const operatorPaymentRoutes: readonly Route[] = [
         sandbox_accounts: countAccounts(processors, 'sandbox', name),
         production_accounts: countAccounts(processors, 'production', name),
       })),
-      in_doubt: inDoubt.map(
-        ({ tenant, id, processor, operationInProgress, status, inDoubtSince, lastProblem, createdAt }) => ({
-          ...tenant,
-          account_name: names.get(tenant.account) ?? '',
-          id,
-          processor,
-          operation: operationInProgress ?? null,
-          status,
-          since: formatIso8601(inDoubtSince ?? createdAt),
-          problem: lastProblem ?? null,
-        }),
-      ),
+      in_doubt: await listUnknownOutcomes(services),
     };
   }),
+
+  streamRoute(exportUnknownOutcomes, (call) =>
+    exportList(call, {
+      name: 'unknown-outcomes',
+      access: exportUnknownOutcomes.access,
+      scope: 'everything',
+      columns: ['account', 'account_name', 'environment', 'id', 'processor', 'operation', 'status', 'since', 'problem'],
+      codeFilters: [],
+      page: async () => ({ rows: await listUnknownOutcomes(call.services), next: undefined }),
+    }),
+  ),
 ];
+
+/** Returns the payments with an unknown outcome of all accounts, the oldest first. */
+async function listUnknownOutcomes(services: AnyCall['services']) {
+  const names = await listAccountNames(services);
+  return (await listInDoubtPayments(services.database, services.keyring)).map(
+    ({ tenant, id, processor, operationInProgress, status, inDoubtSince, lastProblem, createdAt }) => ({
+      ...tenant,
+      account_name: names.get(tenant.account) ?? '',
+      id,
+      processor,
+      operation: operationInProgress ?? null,
+      status,
+      since: formatIso8601(inDoubtSince ?? createdAt),
+      problem: lastProblem ?? null,
+    }),
+  );
+}
 
 const findRequestOfPath = ({ services, params }: AnyCall) =>
   services.requests.getPending(params['id'] ?? '', params['request'] ?? '');

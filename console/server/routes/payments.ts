@@ -35,7 +35,7 @@ export const paymentRoutes: readonly Route[] = [
       name: 'payments',
       access: exportPayments.access,
       columns: PAYMENT_COLUMNS,
-      codeFilters: ['status', 'type', 'currency', 'in_doubt', 'from', 'to'],
+      codeFilters: ['status', 'type', 'currency', 'in_doubt', 'from', 'to', 'order'],
       page: async (cursor) => toExportedPage(await readPage(call, call.body.filter, cursor), toListedPayment),
     }),
   ),

@@ -3,10 +3,10 @@ import { NO_ROUTE } from '../../../src/accounts/request-log-terms.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import type { Tenant } from '../../../src/kernel/environment.ts';
-import { exportRequests } from '../../wire/exports.ts';
+import { exportAllRequests, exportRequests } from '../../wire/exports.ts';
 import { listAllRequests, listRequests } from '../../wire/request-log.ts';
 import { exportList, toExportedPage } from '../list-export.ts';
-import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
+import { type AnyCall, type ConsoleCall, type Route, route, streamRoute } from '../route.ts';
 import { parseTimeInput } from '../user-input.ts';
 import { resolveScope } from './audit-view.ts';
 
@@ -23,20 +23,35 @@ export const requestLogRoutes: readonly Route[] = [
       name: 'requests',
       access: exportRequests.access,
       columns: REQUEST_COLUMNS,
-      codeFilters: ['key', 'route', 'status', 'error', 'from', 'to'],
-      page: async (cursor) => {
-        const page = await call.services.requestLogQuery.list(call.tenant, parseFilter(call.body.filter), cursor);
-        const names = await readKeyNames(call, page.items);
-        return toExportedPage(page, (request) => toExportedRequest(request, names));
-      },
+      codeFilters: CODE_FILTERS,
+      page: (cursor) => readExportedPage(call, call.tenant, cursor),
     }),
   ),
 
   route(listAllRequests, (call) => {
-    const { account, environment, ...search } = call.body;
-    return readLog(call, { account: account === NO_ACCOUNT ? '' : account, environment }, search);
+    const { account: _, environment: __, ...search } = call.body;
+    return readLog(call, toScope(call.body), search);
+  }),
+
+  streamRoute(exportAllRequests, async (call) => {
+    const scope = toScope(call.body.filter);
+    return exportList(call, {
+      name: 'requests',
+      access: exportAllRequests.access,
+      scope: await resolveScope(call, scope.account),
+      columns: ['account', ...REQUEST_COLUMNS],
+      codeFilters: ['account', 'environment', ...CODE_FILTERS],
+      page: (cursor) => readExportedPage(call, scope, cursor),
+    });
   }),
 ];
+
+const toScope = ({ account, environment }: ValueOf<NonNullable<typeof listAllRequests.body>>): RequestScope => ({
+  account: account === NO_ACCOUNT ? '' : account,
+  environment,
+});
+
+const CODE_FILTERS = ['key', 'route', 'status', 'error', 'from', 'to', 'order'] as const;
 
 const REQUEST_COLUMNS = [
   'at',
@@ -55,6 +70,16 @@ const REQUEST_COLUMNS = [
   'repeats',
 ] as const;
 
+async function readExportedPage(
+  call: ConsoleCall<{ readonly filter: Search }, undefined>,
+  scope: RequestScope,
+  cursor: string | undefined,
+) {
+  const page = await call.services.requestLogQuery.list(scope, parseFilter(call.body.filter), cursor);
+  const names = await readKeyNames(call, page.items);
+  return toExportedPage(page, (request) => toExportedRequest(request, names));
+}
+
 function toExportedRequest(request: LoggedRequest, names: ReadonlyMap<string, string>) {
   const { api_key: key, ...view } = toRequestView(request, names);
   return { ...view, key_id: key?.id ?? null, key_name: key?.name ?? null };
@@ -64,7 +89,7 @@ function toExportedRequest(request: LoggedRequest, names: ReadonlyMap<string, st
 async function readLog(call: AnyCall, scope: RequestScope, search: Search) {
   const { requestLogQuery, auditReading, serviceInfo, clock } = call.services;
   const seen = await resolveScope(call, scope.account);
-  const { cursor: position, ...filters } = search;
+  const { cursor: position, order: _, ...filters } = search;
   const reading = { scope: seen, filters, list: scope.environment ?? '' };
   await auditReading.accessRecorder.record(clock, call, reading, 'requests.read');
   const { items, cursor, searchedUntil } = await requestLogQuery.list(scope, parseFilter(search), position);
@@ -78,7 +103,17 @@ async function readLog(call: AnyCall, scope: RequestScope, search: Search) {
 }
 
 /** Throws `invalid_field`. */
-const parseFilter = ({ key, route: path, status, error, request_id, address, from, to }: Search): RequestFilter => ({
+const parseFilter = ({
+  key,
+  route: path,
+  status,
+  error,
+  request_id,
+  address,
+  from,
+  to,
+  order,
+}: Search): RequestFilter => ({
   key,
   route: path,
   statuses: status,
@@ -87,6 +122,7 @@ const parseFilter = ({ key, route: path, status, error, request_id, address, fro
   address,
   from: parseTimeInput(from, 'from'),
   to: parseTimeInput(to, 'to'),
+  order,
 });
 
 /** Returns names by the id of the key. The log has ids alone, so that a key has one name wherever it is shown. */

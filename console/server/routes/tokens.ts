@@ -38,7 +38,7 @@ export const tokenRoutes: readonly Route[] = [
       name: 'tokens',
       access: exportTokens.access,
       columns: TOKEN_COLUMNS,
-      codeFilters: ['by'],
+      codeFilters: ['by', 'order'],
       page: async (cursor) => toExportedPage(await readPage(call, call.body.filter, cursor), toTokenView),
     }),
   ),

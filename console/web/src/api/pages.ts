@@ -30,10 +30,23 @@ interface ListRows<Data, Name extends keyof Data> {
 
 /** Version and extent of a list that is polled, for `DataTable`. */
 export interface LiveList {
-  /** Changes with every list that the user asked for, which is then shown as it is. */
+  /** Changes with every list that the user requested, which is then shown as it is. */
   readonly version: string;
   /** True when more than the newest page is on the screen. */
   readonly isDeep: boolean;
+}
+
+/** A list as it is read. */
+export interface ReadList<Data, Row> {
+  readonly pages: readonly Data[] | undefined;
+  readonly rows: readonly Row[] | undefined;
+  readonly live: LiveList;
+  readonly error: CallError | null;
+  readonly retry: () => void;
+  /** Reads the list again from its newest page. */
+  readonly refresh: () => Promise<void>;
+  /** Property `next` of `DataTable`. */
+  readonly next: { readonly onClick: () => void; readonly isLoading: boolean } | undefined;
 }
 
 type Pages<Data> = InfiniteData<Data, string | undefined>;
@@ -46,7 +59,7 @@ export function useReadPages<Body, Query, Data extends PagedData, Name extends L
   definition: Definition<Body, Query, Data>,
   args: CallArgs<Body, Query>,
   list: ListRows<Data, Name>,
-) {
+): ReadList<Data, RowOf<Data, Name>> {
   const { params, query, body } = args;
   const client = useQueryClient();
   const [refreshes, setRefreshes] = useState(0);
@@ -73,11 +86,10 @@ export function useReadPages<Body, Query, Data extends PagedData, Name extends L
   return {
     pages: data?.pages,
     rows: data?.rows,
-    live: { version: `${key} ${refreshes}`, isDeep: (data?.pages.length ?? 0) > 1 } satisfies LiveList,
+    live: { version: `${key} ${refreshes}`, isDeep: (data?.pages.length ?? 0) > 1 },
     // An error of "show more" is shown below the list.
     error: failure !== null && isTransient(failure) && infinite.isFetchNextPageError ? failure : error,
     retry: () => void (infinite.isFetchNextPageError ? infinite.fetchNextPage() : infinite.refetch()),
-    /** Reads the list again from its newest page. */
     refresh: async () => {
       client.setQueryData<Pages<Data>>(
         queryKey,
@@ -86,7 +98,6 @@ export function useReadPages<Body, Query, Data extends PagedData, Name extends L
       await infinite.refetch();
       setRefreshes((count) => count + 1);
     },
-    /** Property `next` of DataTable. */
     next: infinite.hasNextPage
       ? { onClick: () => void infinite.fetchNextPage(), isLoading: infinite.isFetchingNextPage }
       : undefined,

@@ -34,7 +34,7 @@ interface ListSort {
   readonly toggle: () => void;
 }
 
-interface DataTableProps<Row> {
+export interface DataTableProps<Row> {
   /** Description of the table for screen readers. */
   readonly caption: string;
   /** Columns; the first one without controls names the row. */

@@ -13,7 +13,7 @@ import { FormButtons, FormDialog } from './form-dialog.tsx';
 import { formatNumber } from './number.ts';
 import { saveFile } from './save-file.ts';
 
-interface ExportButtonProps<Filter> {
+export interface ExportButtonProps<Filter> {
   readonly definition: Definition<{ readonly format: ExportFormat; readonly filter: Filter }, undefined, string>;
   readonly params: Readonly<Record<string, string>>;
   /** The filter of the list. */

@@ -2,7 +2,7 @@ import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { formatNumber } from './number.ts';
 
-interface ListCountProps {
+export interface ListCountProps {
   /** Rows on the screen; undefined while they load. */
   readonly shown: number | undefined;
   /** The count of the service; null when that is unknown. */

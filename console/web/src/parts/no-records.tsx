@@ -45,22 +45,25 @@ export function NoRecords({ icon, texts }: NoRecordsProps) {
 interface NoMatchesProps {
   readonly title: string;
   readonly text: string;
-  /** Text of the button that clears the filters. */
-  readonly clearLabel: string;
+  /** Text of the button that clears the filters; absent: says so. */
+  readonly clearLabel?: string;
   readonly onClear: () => void;
 }
 
 /** Shown when no record matches the filters. */
-export const NoMatches = ({ title, text, clearLabel, onClear }: NoMatchesProps) => (
-  <EmptyState
-    icon={SearchX}
-    title={title}
-    action={
-      <Button variant="default" onClick={onClear}>
-        {clearLabel}
-      </Button>
-    }
-  >
-    {text}
-  </EmptyState>
-);
+export function NoMatches({ title, text, clearLabel, onClear }: NoMatchesProps) {
+  const { t } = useTranslation('parts');
+  return (
+    <EmptyState
+      icon={SearchX}
+      title={title}
+      action={
+        <Button variant="default" onClick={onClear}>
+          {clearLabel ?? t('clearFilters')}
+        </Button>
+      }
+    >
+      {text}
+    </EmptyState>
+  );
+}

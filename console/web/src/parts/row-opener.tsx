@@ -1,24 +1,47 @@
 import { Group, UnstyledButton } from '@mantine/core';
 import { ChevronDown, ChevronRight } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
+import type { Column } from './data-table.tsx';
 import classes from './row-opener.module.css';
 import { Time } from './time.tsx';
 
-interface OpenRows<Row> {
-  readonly isOpen: (row: Row) => boolean;
-  readonly toggle: (row: Row) => void;
+interface RowDetailsOptions<Row> {
+  readonly keyOf: (row: Row) => string;
+  /** Header of the column of times. */
+  readonly header: string;
+  /** Returns the name of the button that opens a row. */
+  readonly labelOf: (row: Row) => string;
+  readonly render: (row: Row) => ReactNode;
 }
 
-/** Remembers the rows of a table whose details are open. */
-export function useOpenRows<Row>(keyOf: (row: Row) => string): OpenRows<Row> {
+interface RowDetails<Row> {
+  readonly opener: Column<Row>;
+  /** Property of `DataTable`. */
+  readonly renderDetail: (row: Row) => ReactNode;
+}
+
+/** Returns the column that shows the time of a row and opens its details, and the details of the rows that are open. */
+export function useRowDetails<Row extends { readonly at: string }>({
+  keyOf,
+  header,
+  labelOf,
+  render,
+}: RowDetailsOptions<Row>): RowDetails<Row> {
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
+  const isOpen = (row: Row): boolean => open.has(keyOf(row));
   const toggle = (row: Row): void =>
     setOpen((before) => {
       const after = new Set(before);
       if (!after.delete(keyOf(row))) after.add(keyOf(row));
       return after;
     });
-  return { isOpen: (row) => open.has(keyOf(row)), toggle };
+  const opener: Column<Row> = {
+    name: 'at',
+    header,
+    cell: (row) => <RowOpener at={row.at} label={labelOf(row)} isOpen={isOpen(row)} onClick={() => toggle(row)} />,
+  };
+  const renderDetail = (row: Row): ReactNode => isOpen(row) && <div className={classes['detail']}>{render(row)}</div>;
+  return { opener, renderDetail };
 }
 
 interface RowOpenerProps {
@@ -28,8 +51,7 @@ interface RowOpenerProps {
   readonly onClick: () => void;
 }
 
-/** Opens the details of a row; shows its time. */
-export function RowOpener({ at, label, isOpen, onClick }: RowOpenerProps) {
+function RowOpener({ at, label, isOpen, onClick }: RowOpenerProps) {
   const Chevron = isOpen ? ChevronDown : ChevronRight;
   return (
     <Group gap={4} wrap="nowrap">
@@ -40,8 +62,3 @@ export function RowOpener({ at, label, isOpen, onClick }: RowOpenerProps) {
     </Group>
   );
 }
-
-/** The details below a row. */
-export const RowDetail = ({ children }: { readonly children: ReactNode }) => (
-  <div className={classes['detail']}>{children}</div>
-);

@@ -8,9 +8,9 @@ interface SearchDepthProps {
   readonly order?: SortOrder;
 }
 
-/** Shows how far back a stepwise search got. Null: to the end. */
+/** Shows how far a stepwise search got. Null: to the end. */
 export function SearchDepth({ to, order = 'newest' }: SearchDepthProps) {
-  const { t } = useTranslation('payments');
+  const { t } = useTranslation('lists');
   if (to === null) return null;
   return (
     <Text size="sm" c="dimmed" mt="sm" role="status">

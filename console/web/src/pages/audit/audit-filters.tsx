@@ -1,110 +1,70 @@
-import { Button, Select, TextInput } from '@mantine/core';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { ENVIRONMENTS } from '../../../../../src/kernel/environment.ts';
-import { LIMITS } from '../../../../../src/kernel/limits.ts';
-import { FilterBar } from '../../parts/filter-bar.tsx';
+import {
+  ChoiceFilter,
+  type FilterDraft,
+  FilterForm,
+  type FilterFormProps,
+  TextFilter,
+  useFilterDraft,
+} from '../../parts/filter-form.tsx';
 import { trimFilters } from '../../parts/url-filters.ts';
-import type { AuditFilters as Filters, useAuditFilters } from './filters.ts';
+import type { AuditFilters as Filters } from './filters.ts';
 import { OUTCOMES } from './outcome.tsx';
 
-/** Two fields fit beside each other on a telephone. */
-const WIDTH = { base: 'calc(50% - 6px)', xs: 170 };
 /** Filters that are shown on request. */
 const MORE_FILTERS = ['target', 'outcome', 'environment'] as const;
 
-type AuditFiltersProps = ReturnType<typeof useAuditFilters> & {
-  /** Searches again with the same filters. */
-  readonly onRepeat: () => void;
+type AuditFiltersProps = FilterFormProps<keyof Filters> & {
   /** More fields, which apply immediately. */
   readonly children?: ReactNode;
 };
 
-export function AuditFilters({ values, apply, clear, isFiltered, onRepeat, children }: AuditFiltersProps) {
+const normalize = (filters: Filters): Filters => trimFilters({ ...filters, actor: filters.actor.replace(/\s+/g, ' ') });
+
+export function AuditFilters({ children, ...filters }: AuditFiltersProps) {
   const { t } = useTranslation('audit');
-  const [draft, setDraft] = useState(values);
-  const [showsMore, setShowsMore] = useState(MORE_FILTERS.some((name) => values[name] !== ''));
-  const address = JSON.stringify(values);
-  useEffect(() => setDraft(JSON.parse(address) as Filters), [address]);
-  const applyTrimmed = (filters: Filters): void => {
-    const next = trimFilters({ ...filters, actor: filters.actor.replace(/\s+/g, ' ') });
-    setDraft(next);
-    if (!apply(next)) onRepeat();
-  };
-  const field = (name: keyof Filters) => ({
-    label: t(`filters.${name}`),
-    value: draft[name],
-    onChange: (value: string) => setDraft((before) => ({ ...before, [name]: value })),
-  });
+  const draft = useFilterDraft<keyof Filters>(filters, { more: MORE_FILTERS, normalize });
+  const field = (name: keyof Filters) => ({ draft, name, label: t(`filters.${name}`) });
   return (
-    <FilterBar onApply={() => applyTrimmed(draft)} isFiltered={isFiltered} onClear={clear}>
+    <FilterForm
+      draft={draft}
+      filters={filters}
+      more={
+        <>
+          <TextFilter {...field('target')} placeholder={t('filters.targetHint')} />
+          <Choices {...draft} />
+        </>
+      }
+    >
       {children}
       <TextFilter {...field('action')} placeholder={t('filters.actionHint')} />
       <TextFilter {...field('actor')} placeholder={t('filters.actorHint')} />
       <TextFilter {...field('from')} type="date" />
       <TextFilter {...field('to')} type="date" />
-      {showsMore && (
-        <>
-          <TextFilter {...field('target')} placeholder={t('filters.targetHint')} />
-          <Choices draft={draft} onChoose={(chosen) => applyTrimmed({ ...draft, ...chosen })} />
-        </>
-      )}
-      <Button variant="subtle" onClick={() => setShowsMore(!showsMore)} aria-expanded={showsMore}>
-        {showsMore ? t('filters.fewer') : t('filters.more')}
-      </Button>
-    </FilterBar>
+    </FilterForm>
   );
 }
 
-interface TextFilterProps {
-  readonly label: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly type?: 'date';
-  readonly placeholder?: string;
-}
-
-const TextFilter = ({ onChange, ...attributes }: TextFilterProps) => (
-  <TextInput
-    {...attributes}
-    w={WIDTH}
-    onChange={(event) => onChange(event.currentTarget.value)}
-    maxLength={LIMITS.auditFilterCharacters}
-    autoComplete="off"
-    spellCheck={false}
-  />
-);
-
-interface ChoicesProps {
-  readonly draft: Filters;
-  readonly onChoose: (chosen: Partial<Filters>) => void;
-}
-
-/** Filters of a fixed set of values, which apply immediately. */
-function Choices({ draft, onChoose }: ChoicesProps) {
+function Choices({ values, choose }: FilterDraft<keyof Filters>) {
   const { t } = useTranslation('audit');
   const { t: partsText } = useTranslation('parts');
   const environments = ENVIRONMENTS.map((value) => ({ value, label: partsText(value) }));
   return (
     <>
-      <Select
+      <ChoiceFilter
         label={t('filters.outcome')}
-        placeholder={t('filters.any')}
-        w={WIDTH}
-        clearable
         searchable
         data={OUTCOMES.map((value) => ({ value, label: t(`outcomes.${value}`) }))}
-        value={draft.outcome || null}
-        onChange={(outcome) => onChoose({ outcome: outcome ?? '' })}
+        value={values.outcome}
+        onChoose={(outcome) => choose({ outcome })}
       />
-      <Select
+      <ChoiceFilter
         label={t('filters.environment')}
-        placeholder={t('filters.any')}
-        w={WIDTH}
-        clearable
         data={[...environments, { value: 'none', label: t('filters.noEnvironment') }]}
-        value={draft.environment || null}
-        onChange={(environment) => onChoose({ environment: environment ?? '' })}
+        value={values.environment}
+        onChoose={(environment) => choose({ environment })}
       />
     </>
   );

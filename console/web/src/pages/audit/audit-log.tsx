@@ -6,18 +6,17 @@ import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { verifyAudit } from '../../../../wire/audit.ts';
 import type { CallError } from '../../api/call.ts';
-import type { LiveList } from '../../api/pages.ts';
+import type { ReadList } from '../../api/pages.ts';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
-import { ListCount } from '../../parts/list-count.tsx';
-import { NoMatches } from '../../parts/no-records.tsx';
 import { formatNumber } from '../../parts/number.ts';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { useReasonText } from '../../parts/reason-text.ts';
-import { SearchDepth } from '../../parts/search-depth.tsx';
+import { SearchedTable } from '../../parts/searched-table.tsx';
+import type { useSortOrder } from '../../parts/sort-order.ts';
 import type { AuditPage, AuditRecord } from './action-text.ts';
 import { AuditFilters } from './audit-filters.tsx';
-import { AuditTable } from './audit-table.tsx';
+import { useAuditTable } from './audit-table.tsx';
 import type { useAuditFilters } from './filters.ts';
 
 type Verification = ValueOf<typeof verifyAudit.data>;
@@ -30,15 +29,8 @@ interface AuditLogProps {
   readonly title: string;
   readonly description: string;
   readonly filters: ReturnType<typeof useAuditFilters>;
-  readonly list: {
-    readonly pages: readonly AuditPage[] | undefined;
-    readonly rows: readonly AuditRecord[] | undefined;
-    readonly live: LiveList;
-    readonly refresh: () => void;
-    readonly error: CallError | null;
-    readonly retry: () => void;
-    readonly next: { readonly onClick: () => void; readonly isLoading: boolean } | undefined;
-  };
+  readonly list: ReadList<AuditPage, AuditRecord>;
+  readonly sort: ReturnType<typeof useSortOrder>;
   readonly verify: Verify;
   readonly onVerify: () => void;
   /** Address of the export, which ignores filters. */
@@ -53,26 +45,27 @@ interface AuditLogProps {
 /** Shows the audit log of an account or of the service. */
 export function AuditLog(props: AuditLogProps) {
   const { t } = useTranslation('audit');
-  const { filters, list, verify } = props;
-  const { pages, rows, live, error, retry, next, refresh } = list;
-  const { isFiltered, clear } = filters;
+  const { filters, list, sort, verify } = props;
+  const texts = t('empty', { returnObjects: true });
   return (
     <>
       <PageHeader title={props.title} description={props.description} hasTimes actions={<Actions {...props} />} />
       <VerifyResult verify={verify} />
-      <AuditFilters {...filters} onRepeat={refresh}>
+      <AuditFilters {...filters} onRepeat={list.refresh}>
         {props.children}
       </AuditFilters>
-      <AuditTable
-        records={rows}
-        live={live}
-        error={error}
-        onRetry={retry}
-        empty={<EmptyLog isFiltered={isFiltered} onClear={clear} />}
-        next={next && { ...next, label: isFiltered ? t('searchEarlier') : t('older') }}
+      <SearchedTable
+        {...useAuditTable()}
+        list={list}
+        filters={filters}
+        sort={{ column: 'at', ...sort }}
+        texts={texts}
+        empty={
+          <EmptyState icon={ScrollText} title={texts.title}>
+            {texts.text}
+          </EmptyState>
+        }
       />
-      <ListCount shown={list.rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />
-      {isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
     </>
   );
 }
@@ -135,24 +128,5 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
           : t('faultText', { fault: data.fault === null ? '' : reasonText(data.fault) })}
       </Text>
     </Alert>
-  );
-}
-
-function EmptyLog({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
-  const { t } = useTranslation('audit');
-  if (!isFiltered) {
-    return (
-      <EmptyState icon={ScrollText} title={t('empty.title')}>
-        {t('empty.text')}
-      </EmptyState>
-    );
-  }
-  return (
-    <NoMatches
-      title={t('empty.filteredTitle')}
-      text={t('empty.filteredText')}
-      clearLabel={t('filters.clear')}
-      onClear={onClear}
-    />
   );
 }

@@ -4,8 +4,8 @@ import { exportAuditRecords } from '../../../../wire/exports.ts';
 import { buildPath } from '../../api/call.ts';
 import { useChange } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
-import { ExportButton } from '../../parts/export-button.tsx';
-import { SavedViews } from '../../parts/saved-views.tsx';
+import { ListActions } from '../../parts/list-actions.tsx';
+import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useMembership } from '../../session/tenant.ts';
 import { AuditLog } from './audit-log.tsx';
@@ -17,7 +17,8 @@ export function AuditPage() {
   const { account } = useMembership();
   const filters = useAuditFilters();
   const params = { account };
-  const body = toAuditQuery({ ...filters.values, account: '' }, useTimeZone());
+  const sort = useSortOrder();
+  const body = { ...toAuditQuery({ ...filters.values, account: '' }, useTimeZone()), ...toOrderField(sort.order) };
   const list = useReadPages(listAudit, { params, body }, AUDIT_ROWS);
   const verify = useChange(verifyAudit);
   return (
@@ -26,19 +27,18 @@ export function AuditPage() {
       description={t('description')}
       filters={filters}
       list={list}
+      sort={sort}
       verify={verify}
       onVerify={() => verify.mutate({ params })}
       actions={
-        <>
-          <SavedViews list="audit" values={filters.values} onApply={filters.applyView} />
-          <ExportButton
-            definition={exportAuditRecords}
-            params={params}
-            filter={body}
-            name="audit"
-            isFiltered={filters.isFiltered}
-          />
-        </>
+        <ListActions
+          list="audit"
+          filters={filters}
+          definition={exportAuditRecords}
+          params={params}
+          filter={body}
+          name="audit"
+        />
       }
       exportHint={t('exportHint')}
       exportPath={buildPath(exportAudit, params)}

@@ -1,76 +1,37 @@
 import { Stack, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { CallError } from '../../api/call.ts';
-import type { LiveList } from '../../api/pages.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
-import { RowDetail, RowOpener, useOpenRows } from '../../parts/row-opener.tsx';
+import { useRowDetails } from '../../parts/row-opener.tsx';
 import { isEnvironment } from '../../session/tenant.ts';
 import { type AuditRecord, useActionText } from './action-text.ts';
 import { Outcome } from './outcome.tsx';
 import { RawText } from './raw.tsx';
 import { RecordDetail } from './record-detail.tsx';
 
-interface AuditTableProps {
-  readonly records: readonly AuditRecord[] | undefined;
-  readonly live: LiveList;
-  readonly error: CallError | null;
-  readonly onRetry: () => void;
-  readonly empty: ReactNode;
-  readonly next: { readonly onClick: () => void; readonly isLoading: boolean; readonly label: string } | undefined;
-}
-
 const recordKey = ({ lane, sequence }: AuditRecord): string => `${lane}/${sequence}`;
 
 /** The rows of a page of the log. */
 export const AUDIT_ROWS = { rows: 'records', key: recordKey } as const;
 
-export function AuditTable({ records, live, error, onRetry, empty, next }: AuditTableProps) {
+/** Returns the properties of the table of the log, whose rows open. */
+export function useAuditTable() {
   const { t } = useTranslation('audit');
-  const { isOpen, toggle } = useOpenRows(recordKey);
-  return (
-    <DataTable
-      caption={t('caption')}
-      columns={useColumns(isOpen, toggle)}
-      rows={records}
-      live={live}
-      rowKey={recordKey}
-      renderDetail={(record) =>
-        isOpen(record) && (
-          <RowDetail>
-            <RecordDetail record={record} />
-          </RowDetail>
-        )
-      }
-      error={error}
-      onRetry={onRetry}
-      empty={empty}
-      next={next}
-      skeletonRows={8}
-    />
-  );
+  const textOf = useActionText();
+  const columns = useColumns();
+  const { opener, renderDetail } = useRowDetails<AuditRecord>({
+    keyOf: recordKey,
+    header: t('columns.at'),
+    labelOf: (record) => t('detail.show', { action: textOf(record) }),
+    render: (record) => <RecordDetail record={record} />,
+  });
+  return { caption: t('caption'), columns: [opener, ...columns], rowKey: recordKey, renderDetail, skeletonRows: 8 };
 }
 
-function useColumns(
-  isOpen: (record: AuditRecord) => boolean,
-  toggle: (record: AuditRecord) => void,
-): readonly Column<AuditRecord>[] {
+function useColumns(): readonly Column<AuditRecord>[] {
   const { t } = useTranslation('audit');
   const textOf = useActionText();
   return [
-    {
-      name: 'at',
-      header: t('columns.at'),
-      cell: (record) => (
-        <RowOpener
-          at={record.at}
-          label={t('detail.show', { action: textOf(record) })}
-          isOpen={isOpen(record)}
-          onClick={() => toggle(record)}
-        />
-      ),
-    },
     {
       name: 'action',
       header: t('columns.action'),

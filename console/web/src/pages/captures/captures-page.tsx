@@ -5,19 +5,18 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { exportCaptures } from '../../../../wire/exports.ts';
 import { listCaptures } from '../../../../wire/records.ts';
 import { useReadPages } from '../../api/pages.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { ExportButton } from '../../parts/export-button.tsx';
-import { ListCount } from '../../parts/list-count.tsx';
-import { NoMatches, NoRecords } from '../../parts/no-records.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { ListActions } from '../../parts/list-actions.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { SavedViews } from '../../parts/saved-views.tsx';
-import { SearchDepth } from '../../parts/search-depth.tsx';
+import { SearchedTable } from '../../parts/searched-table.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
+import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { Badge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
-import { useCan, useTenant } from '../../session/tenant.ts';
+import { useTenant } from '../../session/tenant.ts';
 import { CaptureFilters } from './capture-filters.tsx';
 import { toCaptureQuery, useCaptureFilters } from './filters.ts';
 import { SentAmount } from './sent-amount.tsx';
@@ -42,22 +41,17 @@ function useColumns(): readonly Column<CaptureRow>[] {
     {
       name: 'kept',
       header: t('list.kept'),
-      visibleFrom: 'md',
+      visibleFrom: 'lg',
       cell: ({ has_sad }) => (has_sad ? <SensitiveBadge /> : '–'),
     },
     {
       name: 'amount',
       header: t('list.amount'),
       isNumber: true,
-      visibleFrom: 'sm',
+      visibleFrom: 'md',
       cell: (row) => <SentAmount {...row} />,
     },
-    {
-      name: 'at',
-      header: t('list.at'),
-      visibleFrom: 'lg',
-      cell: ({ created_at }) => <Time value={created_at} />,
-    },
+    { name: 'at', header: t('list.at'), cell: ({ created_at }) => <Time value={created_at} /> },
   ];
 }
 
@@ -74,80 +68,46 @@ const rowKey = ({ id }: CaptureRow): string => id;
 
 export function CapturesPage() {
   const { t } = useTranslation('captures');
-  const params = useTenant();
-  const columns = useColumns();
+  const params = { ...useTenant() };
   const filters = useCaptureFilters();
-  const body = toCaptureQuery(filters.values, useTimeZone());
-  const { pages, rows, live, error, retry, next, refresh } = useReadPages(
-    listCaptures,
-    { params: { ...params }, body },
-    { rows: 'captures', key: rowKey },
-  );
+  const sort = useSortOrder();
+  const body = { ...toCaptureQuery(filters.values, useTimeZone()), ...toOrderField(sort.order) };
+  const list = useReadPages(listCaptures, { params, body }, { rows: 'captures', key: rowKey });
+  const texts = t('empty', { returnObjects: true });
   return (
     <>
       <PageHeader
         title={t('title')}
         description={t('description')}
         hasTimes
-        actions={<Actions filters={filters} body={body} />}
+        actions={
+          <ListActions
+            list="captures"
+            filters={filters}
+            definition={exportCaptures}
+            params={params}
+            filter={body}
+            name={`captures-${params.environment}`}
+          />
+        }
       />
-      <CaptureFilters {...filters} onRepeat={refresh} />
-      <DataTable
+      <CaptureFilters {...filters} onRepeat={list.refresh} />
+      <SearchedTable
         caption={t('list.caption')}
-        columns={columns}
-        rows={rows}
-        live={live}
+        columns={useColumns()}
+        list={list}
+        filters={filters}
+        sort={{ column: 'at', ...sort }}
         rowKey={rowKey}
         to={({ id }) => encodeURIComponent(id)}
-        error={error}
-        onRetry={retry}
-        next={next}
-        empty={<NoCaptures isFiltered={filters.isFiltered} onClear={filters.clear} />}
+        texts={texts}
+        empty={<NoRecords icon={Timer} texts={texts} />}
       />
-      <ListCount shown={rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />
-      {filters.isFiltered && <SearchDepth to={pages?.at(-1)?.searched_back_to ?? null} />}
-      {rows !== undefined && rows.length > 0 && (
+      {list.rows !== undefined && list.rows.length > 0 && (
         <Text size="xs" c="dimmed" mt="xs">
           {t('list.amountNote', { note: t('amountNote') })}
         </Text>
       )}
     </>
-  );
-}
-
-interface ActionsProps {
-  readonly filters: ReturnType<typeof useCaptureFilters>;
-  readonly body: ReturnType<typeof toCaptureQuery>;
-}
-
-function Actions({ filters: { values, isFiltered, applyView }, body }: ActionsProps) {
-  const params = useTenant();
-  const may = useCan();
-  return (
-    <>
-      <SavedViews list="captures" values={values} onApply={applyView} />
-      {may('records:export') && (
-        <ExportButton
-          definition={exportCaptures}
-          params={{ ...params }}
-          filter={body}
-          name={`captures-${params.environment}`}
-          isFiltered={isFiltered}
-        />
-      )}
-    </>
-  );
-}
-
-function NoCaptures({ isFiltered, onClear }: { readonly isFiltered: boolean; readonly onClear: () => void }) {
-  const { t } = useTranslation('captures');
-  if (!isFiltered) return <NoRecords icon={Timer} texts={t('empty', { returnObjects: true })} />;
-  return (
-    <NoMatches
-      title={t('empty.filteredTitle')}
-      text={t('empty.filteredText')}
-      clearLabel={t('filters.clear')}
-      onClear={onClear}
-    />
   );
 }

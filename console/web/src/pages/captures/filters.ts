@@ -12,7 +12,9 @@ type CaptureQuery = ValueOf<NonNullable<typeof listCaptures.body>>;
 
 export const useCaptureFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);
 
-export const isLastFour = (text: string): boolean => text === '' || /^\d{4}$/.test(text);
+/** Returns what the service would reject. */
+export const findFaults = ({ last_four }: Filters): { readonly last_four?: 'fourDigits' } =>
+  /^(\d{4})?$/.test(last_four) ? {} : { last_four: 'fourDigits' };
 
 export const toCaptureQuery = ({ from, to, currency, ...same }: Filters, timeZone: string): CaptureQuery =>
   omitEmpty({

@@ -3,10 +3,13 @@ import { Building2, Plus, Search, SearchX } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
+import { exportAccounts } from '../../../../wire/exports.ts';
+import { findAccounts } from '../../../../wire/find-accounts.ts';
 import { listAccounts } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
@@ -23,17 +26,28 @@ export function OperatorAccountsPage() {
   const [search, setSearch] = useState('');
   const [isCreating, setCreating] = useState(false);
   const [link, setLink] = useState<PersonalLink>();
-  const needle = search.trim().toLocaleLowerCase();
-  const accounts = data?.accounts.filter(({ id, name }) => `${name}\n${id}`.toLocaleLowerCase().includes(needle));
+  const isFiltered = search.trim() !== '';
+  const accounts = data && findAccounts(data.accounts, search);
   const [only, ...others] = data?.accounts ?? [];
-  const create = (
-    <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
-      {t('accounts.create')}
-    </Button>
+  const actions = (
+    <>
+      {data !== undefined && data.accounts.length > 0 && (
+        <ExportButton
+          definition={exportAccounts}
+          params={{}}
+          filter={{ ...(isFiltered && { search }) }}
+          name="accounts"
+          isFiltered={isFiltered}
+        />
+      )}
+      <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setCreating(true)}>
+        {t('accounts.create')}
+      </Button>
+    </>
   );
   return (
     <>
-      <PageHeader title={t('accounts.title')} description={t('accounts.description')} actions={create} />
+      <PageHeader title={t('accounts.title')} description={t('accounts.description')} actions={actions} />
       <Stack gap="md">
         {only !== undefined && others.length === 0 && <JoinAccount account={only} />}
         {(data?.accounts.length ?? 0) > 0 && <SearchField value={search} onChange={setSearch} />}
@@ -45,7 +59,7 @@ export function OperatorAccountsPage() {
           to={({ id }) => `/operator/accounts/${encodeURIComponent(id)}`}
           error={error}
           onRetry={refetch}
-          empty={<NoAccounts isFiltered={needle !== ''} />}
+          empty={<NoAccounts isFiltered={isFiltered} />}
         />
       </Stack>
       <FormDialog opened={isCreating} onClose={() => setCreating(false)} title={t('accounts.createTitle')}>

@@ -1,11 +1,13 @@
-import { Skeleton, Stack, Text, Title } from '@mantine/core';
+import { Group, Skeleton, Stack, Text, Title } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { ENVIRONMENTS } from '../../../../../src/kernel/environment.ts';
+import { exportUnknownOutcomes } from '../../../../wire/exports.ts';
 import { listProcessors } from '../../../../wire/operator.ts';
 import { useRead } from '../../api/hooks.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { SettingName } from '../../parts/setting-name.tsx';
@@ -28,7 +30,18 @@ export function OperatorProcessorsPage() {
       {data !== undefined && (
         <Stack gap="xl">
           <Stack component="section" gap="sm">
-            <Title order={2}>{t('processors.inDoubt')}</Title>
+            <Group justify="space-between" gap="sm">
+              <Title order={2}>{t('processors.inDoubt')}</Title>
+              {data.in_doubt.length > 0 && (
+                <ExportButton
+                  definition={exportUnknownOutcomes}
+                  params={{}}
+                  filter={{}}
+                  name="unknown-outcomes"
+                  isFiltered={false}
+                />
+              )}
+            </Group>
             <Text size="sm" c="dimmed" maw={680}>
               {t('processors.inDoubtText')}
             </Text>

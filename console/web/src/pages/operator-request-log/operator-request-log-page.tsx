@@ -1,17 +1,20 @@
 import { Text } from '@mantine/core';
 import { useTranslation } from 'react-i18next';
 import { ENVIRONMENTS } from '../../../../../src/kernel/environment.ts';
+import { exportAllRequests } from '../../../../wire/exports.ts';
 import { listAccounts } from '../../../../wire/operator.ts';
 import { listAllRequests } from '../../../../wire/request-log.ts';
 import { useRead } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
 import type { Column } from '../../parts/data-table.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
+import { ExportButton } from '../../parts/export-button.tsx';
+import { ChoiceFilter } from '../../parts/filter-form.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
+import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { isEnvironment } from '../../session/tenant.ts';
 import { toRequestQuery, useRequestFilters } from '../requests/filters.ts';
-import { Choice } from '../requests/request-filters.tsx';
 import { RequestLog, useLogDescription } from '../requests/request-log.tsx';
 import { type LoggedRequest, REQUEST_ROWS } from '../requests/request-table.tsx';
 
@@ -23,27 +26,44 @@ export function OperatorRequestLogPage() {
   const { t: partsText } = useTranslation('parts');
   const filters = useRequestFilters();
   const { values, apply } = filters;
-  const list = useReadPages(listAllRequests, { body: toRequestQuery(values, useTimeZone()) }, REQUEST_ROWS);
+  const sort = useSortOrder();
+  const body = { ...toRequestQuery(values, useTimeZone()), ...toOrderField(sort.order) };
+  const list = useReadPages(listAllRequests, { body }, REQUEST_ROWS);
   const accounts = useRead(listAccounts).data?.accounts ?? [];
   const names = new Map(accounts.map(({ id, name }) => [id, name]));
   return (
     <>
-      <PageHeader title={t('title')} description={`${t('allAccounts')} ${useLogDescription()}`} hasTimes />
-      <RequestLog filters={filters} list={list} keys={listSeenKeys(list.pages)} columns={useColumns(names)}>
-        <Choice
+      <PageHeader
+        title={t('title')}
+        description={`${t('allAccounts')} ${useLogDescription()}`}
+        hasTimes
+        actions={
+          <ExportButton
+            definition={exportAllRequests}
+            params={{}}
+            filter={body}
+            name="requests"
+            isFiltered={filters.isFiltered}
+          />
+        }
+      />
+      <RequestLog filters={filters} list={list} sort={sort} keys={listSeenKeys(list.pages)} columns={useColumns(names)}>
+        <ChoiceFilter
           label={t('filters.account')}
+          searchable
           data={[
             { value: NO_ACCOUNT, label: t('unknownAccount') },
             ...accounts.map(({ id, name }) => ({ value: id, label: `${name} (${id})` })),
           ]}
           value={values.account}
-          onChange={(account) => apply({ ...values, account })}
+          onChoose={(account) => apply({ ...values, account })}
         />
-        <Choice
+        <ChoiceFilter
           label={t('filters.environment')}
+          searchable
           data={ENVIRONMENTS.map((value) => ({ value, label: partsText(value) }))}
           value={values.environment}
-          onChange={(environment) => apply({ ...values, environment })}
+          onChoose={(environment) => apply({ ...values, environment })}
         />
       </RequestLog>
     </>

@@ -19,7 +19,7 @@ export const MORE_FILTERS = [
   'processor',
 ] as const;
 
-type Fault = 'fourDigits' | 'currencyForm' | 'amountForm' | 'amountOrder';
+export type Fault = 'fourDigits' | 'currencyForm' | 'amountForm' | 'amountOrder';
 type PaymentQuery = ValueOf<NonNullable<typeof listPayments.body>>;
 
 export const usePaymentFilters = () => useFilters(CODE_FILTERS, TEXT_FILTERS);

@@ -6,14 +6,12 @@ import type { ValueOf } from '../../../../../src/http/fields.ts';
 import { exportPayments } from '../../../../wire/exports.ts';
 import { listPayments } from '../../../../wire/payments.ts';
 import { useReadPages } from '../../api/pages.ts';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { ExportButton } from '../../parts/export-button.tsx';
-import { ListCount } from '../../parts/list-count.tsx';
+import type { Column } from '../../parts/data-table.tsx';
+import { ListActions } from '../../parts/list-actions.tsx';
 import { formatMoney, Money } from '../../parts/money.tsx';
-import { NoMatches, NoRecords } from '../../parts/no-records.tsx';
+import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { SavedViews } from '../../parts/saved-views.tsx';
-import { SearchDepth } from '../../parts/search-depth.tsx';
+import { SearchedTable } from '../../parts/searched-table.tsx';
 import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
@@ -32,71 +30,50 @@ const rowKey = ({ id }: PaymentRow): string => id;
 
 export function PaymentsPage() {
   const { t } = useTranslation('payments');
-  const params = useTenant();
+  const params = { ...useTenant() };
   const { account, environment } = params;
-  const may = useCan();
   const filters = usePaymentFilters();
-  const { order, toggle } = useSortOrder();
-  const body = { ...toPaymentQuery(filters.values, useTimeZone()), ...toOrderField(order) };
-  const { pages, rows, live, error, retry, next, refresh } = useReadPages(
-    listPayments,
-    { params: { ...params }, body },
-    { rows: 'payments', key: rowKey },
-  );
+  const sort = useSortOrder();
+  const body = { ...toPaymentQuery(filters.values, useTimeZone()), ...toOrderField(sort.order) };
+  const list = useReadPages(listPayments, { params, body }, { rows: 'payments', key: rowKey });
   const selection = useSelection(JSON.stringify([params, body]));
-  const selectionColumn = useSelectionColumn(selection, rows);
+  const selectionColumn = useSelectionColumn(selection, list.rows);
   const columns = useColumns();
-  const mayOperate = may('payments:operate');
+  const mayOperate = useCan()('payments:operate');
+  const texts = t('empty', { returnObjects: true });
   return (
     <>
       <PageHeader
         title={t('title')}
         description={t(`description.${environment}`)}
         hasTimes
-        actions={<Actions filters={filters} body={body} />}
+        actions={
+          <>
+            {environment === 'sandbox' && <TestPaymentLink />}
+            <ListActions
+              list="payments"
+              filters={filters}
+              definition={exportPayments}
+              params={params}
+              filter={body}
+              name={`payments-${environment}`}
+            />
+          </>
+        }
       />
-      <PaymentFilters {...filters} onRepeat={refresh} />
-      <DataTable
+      <PaymentFilters {...filters} onRepeat={list.refresh} />
+      <SearchedTable
         caption={t('caption')}
         columns={mayOperate ? [selectionColumn, ...columns] : columns}
-        rows={rows}
-        live={live}
-        sort={{ column: 'created', order, toggle }}
+        list={list}
+        filters={filters}
+        sort={{ column: 'created', ...sort }}
         rowKey={rowKey}
         to={({ id }) => `/a/${account}/${environment}/payments/${encodeURIComponent(id)}`}
-        error={error}
-        onRetry={retry}
-        empty={<NoPayments isFiltered={filters.isFiltered} onClear={filters.clear} />}
-        next={next && { ...next, label: filters.isFiltered ? t(`search.${order}`) : t(`next.${order}`) }}
+        texts={texts}
+        empty={<NoRecords icon={CreditCard} texts={texts} />}
       />
-      <ListCount shown={rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />
-      {filters.isFiltered && <SearchDepth order={order} to={pages?.at(-1)?.searched_back_to ?? null} />}
       {mayOperate && <BatchBar selection={selection} />}
-    </>
-  );
-}
-
-interface ActionsProps {
-  readonly filters: ReturnType<typeof usePaymentFilters>;
-  readonly body: ReturnType<typeof toPaymentQuery>;
-}
-
-function Actions({ filters: { values, isFiltered, applyView }, body }: ActionsProps) {
-  const params = useTenant();
-  const may = useCan();
-  return (
-    <>
-      {params.environment === 'sandbox' && <TestPaymentLink />}
-      <SavedViews list="payments" values={values} onApply={applyView} />
-      {may('records:export') && (
-        <ExportButton
-          definition={exportPayments}
-          params={{ ...params }}
-          filter={body}
-          name={`payments-${params.environment}`}
-          isFiltered={isFiltered}
-        />
-      )}
     </>
   );
 }
@@ -166,23 +143,5 @@ function Status({ status, reason, failure_cause, is_partly_captured, refund, is_
         </Text>
       )}
     </Group>
-  );
-}
-
-interface NoPaymentsProps {
-  readonly isFiltered: boolean;
-  readonly onClear: () => void;
-}
-
-function NoPayments({ isFiltered, onClear }: NoPaymentsProps) {
-  const { t } = useTranslation('payments');
-  if (!isFiltered) return <NoRecords icon={CreditCard} texts={t('empty', { returnObjects: true })} />;
-  return (
-    <NoMatches
-      title={t('empty.filteredTitle')}
-      text={t('empty.filteredText')}
-      clearLabel={t('filters.clear')}
-      onClear={onClear}
-    />
   );
 }

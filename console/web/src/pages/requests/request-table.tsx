@@ -1,30 +1,21 @@
 import { Anchor, Stack, Text } from '@mantine/core';
-import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
 import type { ValueOf } from '../../../../../src/http/fields.ts';
 import type { listRequests } from '../../../../wire/request-log.ts';
-import type { CallError } from '../../api/call.ts';
-import type { LiveList } from '../../api/pages.ts';
 import { CopyField } from '../../parts/copy.tsx';
-import { type Column, DataTable } from '../../parts/data-table.tsx';
+import type { Column } from '../../parts/data-table.tsx';
 import { Details } from '../../parts/details.tsx';
 import { formatNumber } from '../../parts/number.ts';
-import { RowDetail, RowOpener, useOpenRows } from '../../parts/row-opener.tsx';
+import { useRowDetails } from '../../parts/row-opener.tsx';
 import { Badge } from '../../parts/status-badge.tsx';
 import { useApiErrorText, useReasonPattern } from './api-errors.ts';
 
 export type LoggedRequest = ValueOf<typeof listRequests.data>['requests'][number];
 
-interface RequestTableProps {
-  readonly requests: readonly LoggedRequest[] | undefined;
-  readonly live: LiveList;
-  readonly error: CallError | null;
-  readonly onRetry: () => void;
-  readonly empty: ReactNode;
-  readonly next: { readonly onClick: () => void; readonly isLoading: boolean; readonly label: string } | undefined;
+export interface RequestTableOptions {
   /** Returns the address of the page of a key; absent where the reader may not see it. */
-  readonly keyPage?: ((id: string) => string) | undefined;
+  readonly keyPage?: (id: string) => string;
   /** More columns, after the request. */
   readonly columns?: readonly Column<LoggedRequest>[];
 }
@@ -34,49 +25,33 @@ const rowKey = ({ id }: LoggedRequest): string => id;
 /** The rows of a page of the log. */
 export const REQUEST_ROWS = { rows: 'requests', key: rowKey } as const;
 
-/** Shows recorded requests, each with its details on demand. */
-export function RequestTable({ requests, onRetry, keyPage, columns = [], ...table }: RequestTableProps) {
+/** Returns the properties of the table of the log, whose rows open. */
+export function useRequestTable({ keyPage, columns = [] }: RequestTableOptions) {
   const { t } = useTranslation('requestLog');
-  const { isOpen, toggle } = useOpenRows(rowKey);
-  const [at, request, ...others] = useColumns(isOpen, toggle);
-  return (
-    <DataTable
-      caption={t('caption')}
-      columns={[at, request, ...columns, ...others]}
-      rows={requests}
-      rowKey={rowKey}
-      renderDetail={(row) =>
-        isOpen(row) && (
-          <RowDetail>
-            <RequestDetail request={row} keyPage={keyPage} />
-          </RowDetail>
-        )
-      }
-      onRetry={onRetry}
-      skeletonRows={8}
-      {...table}
-    />
-  );
+  const others = useColumns();
+  const { opener, renderDetail } = useRowDetails<LoggedRequest>({
+    keyOf: rowKey,
+    header: t('columns.at'),
+    labelOf: ({ method, route }) => t('detail.show', { request: `${method} ${route}` }),
+    render: (request) => <RequestDetail request={request} keyPage={keyPage} />,
+  });
+  const request: Column<LoggedRequest> = {
+    name: 'request',
+    header: t('columns.request'),
+    cell: (row) => <Route {...row} />,
+  };
+  return {
+    caption: t('caption'),
+    columns: [opener, request, ...columns, ...others],
+    rowKey,
+    renderDetail,
+    skeletonRows: 8,
+  };
 }
 
-type Columns = readonly [Column<LoggedRequest>, Column<LoggedRequest>, ...Column<LoggedRequest>[]];
-
-function useColumns(isOpen: (row: LoggedRequest) => boolean, toggle: (row: LoggedRequest) => void): Columns {
+function useColumns(): readonly Column<LoggedRequest>[] {
   const { t, i18n } = useTranslation('requestLog');
   return [
-    {
-      name: 'at',
-      header: t('columns.at'),
-      cell: (row) => (
-        <RowOpener
-          at={row.at}
-          label={t('detail.show', { request: `${row.method} ${row.route}` })}
-          isOpen={isOpen(row)}
-          onClick={() => toggle(row)}
-        />
-      ),
-    },
-    { name: 'request', header: t('columns.request'), cell: (row) => <Route {...row} /> },
     { name: 'result', header: t('columns.result'), cell: (row) => <Result {...row} /> },
     { name: 'key', header: t('columns.key'), visibleFrom: 'md', cell: ({ api_key }) => <KeyName apiKey={api_key} /> },
     {
@@ -135,8 +110,9 @@ function KeyName({ apiKey }: { readonly apiKey: LoggedRequest['api_key'] }) {
   );
 }
 
-interface RequestDetailProps extends Pick<RequestTableProps, 'keyPage'> {
+interface RequestDetailProps {
   readonly request: LoggedRequest;
+  readonly keyPage: RequestTableOptions['keyPage'];
 }
 
 /** Shows the remaining members of a request. */

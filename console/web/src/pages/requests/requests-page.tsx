@@ -4,9 +4,9 @@ import { listKeys } from '../../../../wire/keys.ts';
 import { listRequests } from '../../../../wire/request-log.ts';
 import { useRead } from '../../api/hooks.ts';
 import { useReadPages } from '../../api/pages.ts';
-import { ExportButton } from '../../parts/export-button.tsx';
+import { ListActions } from '../../parts/list-actions.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { SavedViews } from '../../parts/saved-views.tsx';
+import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { useTimeZone } from '../../parts/time-zone.tsx';
 import { useTenant } from '../../session/tenant.ts';
 import { toRequestQuery, useRequestFilters } from './filters.ts';
@@ -18,7 +18,9 @@ export function RequestsPage() {
   const { account, environment } = useTenant();
   const filters = useRequestFilters();
   const params = { account, environment };
-  const body = toRequestQuery({ ...filters.values, account: '', environment: '' }, useTimeZone());
+  const sort = useSortOrder();
+  const query = toRequestQuery({ ...filters.values, account: '', environment: '' }, useTimeZone());
+  const body = { ...query, ...toOrderField(sort.order) };
   const list = useReadPages(listRequests, { params, body }, REQUEST_ROWS);
   const keys = useRead(listKeys, { params });
   return (
@@ -28,21 +30,20 @@ export function RequestsPage() {
         description={useLogDescription()}
         hasTimes
         actions={
-          <>
-            <SavedViews list="requests" values={filters.values} onApply={filters.applyView} />
-            <ExportButton
-              definition={exportRequests}
-              params={params}
-              filter={body}
-              name={`requests-${environment}`}
-              isFiltered={filters.isFiltered}
-            />
-          </>
+          <ListActions
+            list="requests"
+            filters={filters}
+            definition={exportRequests}
+            params={params}
+            filter={body}
+            name={`requests-${environment}`}
+          />
         }
       />
       <RequestLog
         filters={filters}
         list={list}
+        sort={sort}
         keys={keys.data?.keys ?? []}
         keyPage={(id) => `/a/${account}/${environment}/keys?key=${encodeURIComponent(id)}`}
       />

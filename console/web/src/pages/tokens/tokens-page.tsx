@@ -7,17 +7,16 @@ import { useReadPages } from '../../api/pages.ts';
 import { type Column, DataTable } from '../../parts/data-table.tsx';
 import { EmptyState } from '../../parts/empty-state.tsx';
 import { useErrorText } from '../../parts/error-alert.tsx';
-import { ExportButton } from '../../parts/export-button.tsx';
+import { ListActions } from '../../parts/list-actions.tsx';
 import { ListCount } from '../../parts/list-count.tsx';
 import { NoRecords } from '../../parts/no-records.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
-import { SavedViews } from '../../parts/saved-views.tsx';
 import { ShortId } from '../../parts/short-id.tsx';
 import { toOrderField, useSortOrder } from '../../parts/sort-order.ts';
 import { Time } from '../../parts/time.tsx';
 import { TruncatedCard } from '../../parts/truncated-card.tsx';
-import { useCan, useTenant } from '../../session/tenant.ts';
-import { parseSearch, type Search } from './search.ts';
+import { useTenant } from '../../session/tenant.ts';
+import { parseSearch } from './search.ts';
 import { Tags } from './tags.tsx';
 import type { TokenRow } from './token-row.ts';
 import { TokenSearch } from './token-search.tsx';
@@ -64,14 +63,16 @@ const rowKey = ({ token }: TokenRow): string => token;
 
 export function TokensPage() {
   const { t } = useTranslation('tokens');
-  const { account, environment } = useTenant();
+  const params = { ...useTenant() };
+  const { environment } = params;
   const columns = useColumns();
   const [search, setSearch] = useSearch();
   const { order, toggle } = useSortOrder();
   const textOf = useErrorText();
+  const body = { ...search, ...(search === undefined && toOrderField(order)) };
   const { pages, rows, live, error, retry, next, refresh } = useReadPages(
     listTokens,
-    { params: { account, environment }, body: { ...search, ...(search === undefined && toOrderField(order)) } },
+    { params, body },
     { rows: 'tokens', key: rowKey },
   );
   const isInvalidSearch = error?.field === 'value' || error?.field === 'by';
@@ -81,7 +82,20 @@ export function TokensPage() {
         title={t('title')}
         description={t('description')}
         hasTimes
-        actions={<Actions search={search} onSearch={setSearch} />}
+        actions={
+          <ListActions
+            list="tokens"
+            filters={{
+              values: { ...search },
+              isFiltered: search !== undefined,
+              applyView: (view) => setSearch(parseSearch(view)),
+            }}
+            definition={exportTokens}
+            params={params}
+            filter={body}
+            name={`tokens-${environment}`}
+          />
+        }
       />
       <TokenSearch
         // Another environment or a saved view starts a new search.
@@ -115,30 +129,6 @@ export function TokensPage() {
         />
       )}
       {!isInvalidSearch && <ListCount shown={rows?.length} count={pages?.[0]?.count} hasNext={next !== undefined} />}
-    </>
-  );
-}
-
-interface ActionsProps {
-  readonly search: Search | undefined;
-  readonly onSearch: (search: Search | undefined) => void;
-}
-
-function Actions({ search, onSearch }: ActionsProps) {
-  const params = useTenant();
-  const may = useCan();
-  return (
-    <>
-      <SavedViews list="tokens" values={{ ...search }} onApply={(view) => onSearch(parseSearch(view))} />
-      {may('records:export') && (
-        <ExportButton
-          definition={exportTokens}
-          params={{ ...params }}
-          filter={{ ...search }}
-          name={`tokens-${params.environment}`}
-          isFiltered={search !== undefined}
-        />
-      )}
     </>
   );
 }

@@ -24,14 +24,12 @@ export const captures = {
   filters: {
     id: 'Capture id',
     status: 'Security code or track data',
-    any: 'Any',
     from: 'From',
     to: 'To',
     currency: 'Currency',
     currencyHint: 'for example USD',
     last_four: 'Last four digits',
     fourDigits: 'Four digits',
-    clear: 'Clear filters',
   },
   empty: {
     title: 'No active captures',

@@ -1,4 +1,4 @@
-/** Common parts of lists: counts, exports, saved views, and operations on several rows. */
+/** Common parts of lists: counts, filters, exports, saved views, and operations on several rows. */
 export const lists = {
   count: {
     all_one: '{{total}} result',
@@ -7,6 +7,10 @@ export const lists = {
     more: '1–{{shown}} of more than {{total}}',
     some: '1–{{shown}}; there are more',
   },
+  filters: { any: 'Any', more: 'More filters', fewer: 'Fewer filters' },
+  next: { newest: 'Show older', oldest: 'Show newer' },
+  search: { newest: 'Search earlier', oldest: 'Search later' },
+  searched: { newest: 'Searched back to', oldest: 'Searched up to' },
   export: {
     action: 'Export',
     title: 'Export this list?',
@@ -85,7 +89,7 @@ export const lists = {
     payment: 'Payment',
     amount: 'Amount',
     result: 'Result',
-    retry: 'Ask again for the outcome',
+    retry: 'Request the outcome again',
     close: 'Close',
     outcome: {
       waiting: 'Waiting',

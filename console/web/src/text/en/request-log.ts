@@ -35,10 +35,6 @@ export const requestLog = {
     to: 'To',
     account: 'Account',
     environment: 'Environment',
-    any: 'Any',
-    clear: 'Clear filters',
-    more: 'More filters',
-    fewer: 'Fewer filters',
   },
   detail: {
     show: 'Show details of {{request}}',
@@ -56,8 +52,6 @@ export const requestLog = {
     filteredTitle: 'No requests match',
     filteredText: 'Check the spelling, widen the dates, or clear the filters.',
   },
-  older: 'Older requests',
-  searchEarlier: 'Search earlier',
   errors: {
     access_denied: 'Access denied',
     rate_limited: 'Rate limit exceeded',

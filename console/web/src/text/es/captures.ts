@@ -25,14 +25,12 @@ export const captures: typeof english = {
   filters: {
     id: 'Id de la captura',
     status: 'Datos sensibles',
-    any: 'Cualquiera',
     from: 'Desde',
     to: 'Hasta',
     currency: 'Moneda',
     currencyHint: 'por ejemplo USD',
     last_four: 'Últimos cuatro dígitos',
     fourDigits: 'Cuatro dígitos',
-    clear: 'Borrar filtros',
   },
   empty: {
     title: 'No hay capturas vigentes',

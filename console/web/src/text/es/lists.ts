@@ -8,6 +8,10 @@ export const lists: typeof english = {
     more: '1–{{shown}} de más de {{total}}',
     some: '1–{{shown}}; hay más',
   },
+  filters: { any: 'Cualquiera', more: 'Más filtros', fewer: 'Menos filtros' },
+  next: { newest: 'Ver anteriores', oldest: 'Ver posteriores' },
+  search: { newest: 'Buscar antes', oldest: 'Buscar después' },
+  searched: { newest: 'Buscado hasta', oldest: 'Buscado desde el inicio hasta' },
   export: {
     action: 'Exportar',
     title: '¿Exportar esta lista?',

@@ -36,10 +36,6 @@ export const requestLog: typeof english = {
     to: 'Hasta',
     account: 'Cuenta',
     environment: 'Entorno',
-    any: 'Cualquiera',
-    clear: 'Quitar filtros',
-    more: 'Más filtros',
-    fewer: 'Menos filtros',
   },
   detail: {
     show: 'Ver detalles de {{request}}',
@@ -57,8 +53,6 @@ export const requestLog: typeof english = {
     filteredTitle: 'No hay solicitudes que coincidan',
     filteredText: 'Revise lo escrito, amplíe las fechas o quite los filtros.',
   },
-  older: 'Solicitudes anteriores',
-  searchEarlier: 'Buscar antes',
   errors: {
     access_denied: 'Acceso denegado',
     rate_limited: 'Límite de solicitudes superado',
