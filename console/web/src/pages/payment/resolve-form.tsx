@@ -42,6 +42,7 @@ export function ResolveForm({ transactionId, reference, onSubmit, ...dialog }: R
         value={outcome}
         onChange={(value) => setOutcome(value as Resolution['outcome'])}
         error={isSubmitted && outcome === '' ? t('resolve.outcomeNeeded') : undefined}
+        data-fault={isSubmitted && outcome === '' ? true : undefined}
         required
       >
         <Stack gap={8} mt={6}>
