@@ -105,20 +105,24 @@ const ARGUMENTS = [
   '--disable-sync',
   // Pages of one context share a process, which keeps the compiled files of the console.
   '--process-per-site',
-  // A page lives for seconds: to optimize its code costs more than it saves, and to collect its young objects often, too.
-  '--js-flags=--no-opt --no-maglev --min-semi-space-size=32',
 ];
+/** A page lives for seconds: to optimize its code costs more than it saves, and to collect its young objects often, too. */
+const FOR_SHORT_VISITS = '--js-flags=--no-opt --no-maglev --min-semi-space-size=32';
 /** Answered with an error, and without a script. */
 const EMPTY_PAGE = '/assets/nothing';
 
-/** Trusts the key that the service on that port shows, and no other that machines do not trust anyway. */
-export async function openBrowser(port: number): Promise<TestBrowser> {
+/**
+ * Trusts the key that the service on that port shows, and no other that machines do not trust anyway. A browser that is
+ * measured optimizes the code of pages as that of a user does.
+ */
+export async function openBrowser(port: number, { isMeasured = false } = {}): Promise<TestBrowser> {
   const { path, environment } = requireChromium();
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: path,
     args: [
       ...ARGUMENTS,
+      ...(isMeasured ? [] : [FOR_SHORT_VISITS]),
       ...(isRoot ? ['--no-sandbox'] : []),
       `--ignore-certificate-errors-spki-list=${await keyDigest(port)}`,
     ],
