@@ -26,7 +26,7 @@ import { domainOf, type Mail, SEND_DEADLINE_MS } from './smtp.ts';
 
 /** A user gets at most one mail in this time; alerts that begin in between come together. */
 const INTERVAL_MS = 10 * MINUTE;
-/** Longer than a mail takes, so that no other node sends it meanwhile. */
+/** Longer than a mail takes, so that no other node sends it concurrently. */
 const CLAIM_MS = 2 * SEND_DEADLINE_MS;
 /** A mail that is not begun within this time after its claim, because the database was slow, belongs to the next claim. */
 const START_WITHIN_MS = SEND_DEADLINE_MS / 2;

@@ -42,7 +42,7 @@ export interface Finding {
   readonly account: string;
   readonly environment: Environment | '';
   readonly kind: AlertKind;
-  /** Tells several alerts of a kind apart, for example the id of the key; '' where there is one. */
+  /** Distinguishes the alerts of a kind, for example by the id of the key; '' where there is one. */
   readonly subject: string;
   /** The name in the sentence, for example that of the key; may be ''. */
   readonly label: string;

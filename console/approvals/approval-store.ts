@@ -126,7 +126,7 @@ export async function listApprovals(
   return [...approvals.values()].sort((one, other) => other.createdAt - one.createdAt || (one.id < other.id ? 1 : -1));
 }
 
-/** Summaries may be long, so few of them are in memory at once, whatever the length of the list. */
+/** Summaries may be long, so few of them are in memory concurrently, whatever the length of the list. */
 function toBatches(found: readonly Row[]): Row[][] {
   const portions: Row[][] = [];
   let bytes = Number.POSITIVE_INFINITY;

@@ -14,7 +14,7 @@ const READS_CARDS: readonly Permission[] = ['tokens:detokenize', 'captures:retri
 
 interface Question {
   readonly isAsked: boolean;
-  /** True when yes is the suggested answer: keys of the account may read cards. */
+  /** True when yes is the suggested decision: keys of the account may read cards. */
   readonly isRecommended: boolean;
 }
 

@@ -74,7 +74,7 @@ interface AuthenticationAttempt {
 type AttemptResult<T> = { readonly value: T } | { readonly afterRejection: () => Promise<unknown> };
 
 const REJECTED = 'person.sign-in-refused';
-/** A user who is signed in failed to prove who they are. */
+/** A signed-in user failed a proof of identity. */
 const REJECTED_IN_SESSION = 'person.step-up-refused';
 
 /**
@@ -197,7 +197,7 @@ function recordThrottled(
   };
 }
 
-/** Counts one more failure. The first account's log records it at once, and those of the others after the commit. */
+/** Counts one more failure. The first account's log records it immediately, and those of the others after the commit. */
 async function countRejection(
   { transactions, keyring, time }: PeopleDependencies,
   transaction: Transaction,

@@ -116,7 +116,7 @@ export class Enrollment {
     return buildTotpEnrollment(totp, email);
   }
 
-  /** Throws `invalid_field` for a wrong code, and `not_possible` when the link was used meanwhile. */
+  /** Throws `invalid_field` for a wrong code, and `not_possible` when another request has used the link. */
   async confirmTotp(
     transaction: Transaction,
     session: Session,

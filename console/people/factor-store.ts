@@ -86,7 +86,7 @@ export async function insertFactor(keyring: Keyring, factor: NewFactor): Promise
   return write(INSERT, [person, id, kind, record, counter, createdAt, lastUsedAt ?? null], 1);
 }
 
-/** Conflicts when the factor was used or changed since it was read, or is gone. */
+/** Conflicts when the factor was used, changed or deleted since it was read. */
 export const consumeFactor = (keyring: Keyring, factor: Factor, counter: number, at: number): Promise<Write> =>
   updateFactor(keyring, { ...factor, counter, lastUsedAt: at });
 
@@ -97,7 +97,7 @@ export async function updateFactor(keyring: Keyring, factor: Factor): Promise<Wr
   return write(UPDATE, [record, counter, lastUsedAt ?? null, person, id, sealed], 1);
 }
 
-/** Conflicts when it is gone. */
+/** Conflicts when it was deleted. */
 export const deleteFactor = (person: string, id: string): Write => write(DELETE, [person, id], 1);
 
 export const deleteFactorsByPerson = (person: string): Write => write(DELETE_BY_PERSON, [person]);

@@ -31,10 +31,10 @@ const INSERT = `insert into memberships (account, person, role, mac, created_at)
 const INSERT_FIRST = `insert into memberships (account, person, role, mac, created_at) select ?account, ?, ?, ?, ?
   where not exists (select 1 from memberships where account = ?account)
   on conflict do nothing`;
-/** Others who take away a head of the same account wait for this unit, and then see what it left. */
+/** Concurrent removals of a holder of the mandatory role wait for this unit, and then see its result. */
 const LOCK_ROLE = 'update memberships set created_at = created_at where account = ?account and role = ?';
 const LOCK_ONE = 'update memberships set created_at = created_at where account = ?account and person = ? and role = ?';
-/** A head who is disabled cannot act for the account. */
+/** A disabled holder of the mandatory role cannot act for the account. */
 const NOT_LAST_HOLDER = `(role <> ? or exists
     (select 1 from memberships other where other.account = ?account and other.role = ? and other.person <> ?
       and not exists (select 1 from sign_in_states where person = other.person and disabled_at is not null)))`;
@@ -84,7 +84,7 @@ async function buildInsert(sql: string, keyring: Keyring, membership: Membership
 export const lockMembership = ({ account, person, role }: Membership): Write =>
   write(LOCK_ONE, [account, person, role], 1);
 
-/** The second one conflicts when the role is another by now, or the last head of the account would lose theirs. */
+/** The second write conflicts when the role has changed, or when the account would lose its last holder of the mandatory role. */
 export async function updateMembershipRole(keyring: Keyring, before: Membership, role: Role): Promise<Write[]> {
   const { account, person } = before;
   const mac = await computeRowMac(keyring, { ...before, role });

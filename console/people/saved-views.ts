@@ -64,7 +64,7 @@ export class SavedViews {
     transaction.write(deleteSavedView({ account, person, id }), new Failure('unknown_record'));
   }
 
-  /** Two views of a list with one name could not be told apart. Throws `invalid_field`. */
+  /** Throws `invalid_field` when a view of the list has the name: the user sees nothing else of a view. */
   async #assertName(member: Member, { list, name }: Pick<SavedView, 'list' | 'name'>): Promise<void> {
     assertDisplayable(name, 'name');
     const isTaken = (await this.list(member)).some((view) => view.list === list && view.name === name);

@@ -106,7 +106,7 @@ export class Team {
     return (await this.listMemberships(OPERATOR.account)).length > 0;
   }
 
-  /** Throws `unknown_record`, and `not_possible` for the last at the head of the account. */
+  /** Throws `unknown_record`, and `not_possible` for the last holder of the mandatory role. */
   async changeRole(transaction: Transaction, account: string, person: string, role: Role): Promise<void> {
     if (!isRoleValidFor({ account, role })) throw invalidField('role', 'role');
     const before = await this.#member(account, person);

@@ -69,7 +69,7 @@ export const hasCounted = async (
 ): Promise<boolean> => (await database.read(FIND_COUNTER, account, environment, name)).length > 0;
 
 /**
- * True when the account has used the vault, payments or the proxy in production. Counters are kept for more than a year.
+ * True when the account has used the vault, payments or the proxy in production. Counters are stored for more than a year.
  * `keys`: the keys of the account, because without a used one no counter has to be read.
  */
 export async function isUsedInProduction(

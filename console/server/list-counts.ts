@@ -5,7 +5,7 @@ import type { Definition } from '../wire/definition.ts';
 
 const MAX_CACHED = 1000;
 
-/** Counts the records of lists. A count is cached, because pages ask for it again and again. */
+/** Counts the records of lists. A count is cached, because pages request it periodically. */
 export class ListCounts {
   readonly #cache: Cache<string, RecordCount | undefined>;
 

@@ -5,7 +5,7 @@ import type { Reason, Status } from '../../src/payments/transitions.ts';
 
 /** Figures of the payments of a period. Pure. */
 
-/** Sums in minor units. `authorized`: of the approved payments, whatever became of them. */
+/** Sums in minor units. `authorized`: of the approved payments, whatever their present status. */
 interface CurrencyFigures {
   readonly currency: Currency;
   readonly approved: number;

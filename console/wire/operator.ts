@@ -228,7 +228,7 @@ export const showKeyring = define({
   }),
 });
 
-/** Findings of the checks of health, as subject and result; the browser words them. */
+/** Findings of the checks of health, as subject and result; the browser has their texts. */
 export const FINDINGS = [
   'database-works',
   'database-fails',

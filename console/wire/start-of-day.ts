@@ -17,7 +17,7 @@ export function startOfDay(day: string, timeZone: string, daysLater = 0): string
 export const dayOf = (at: number, timeZone: string): string =>
   new Date(at + offsetAt(at, timeZone)).toISOString().slice(0, 'YYYY-MM-DD'.length);
 
-/** A format takes as long to make as a hundred uses of it. */
+/** Creating a format takes as long as 100 uses of it. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const MAX_FORMATS = 100;
 

@@ -49,7 +49,7 @@ async function loadUsage({ usageOverview }: ConsoleServices, scope: Scope, days:
     is_exact: days.isExact,
     period: toUsageView(period),
     before: toUsageView(before),
-    points: points.map(({ at, usage: tally }) => ({ at: formatIso8601(at), ...toUsageView(tally) })),
+    points: points.map(({ at, usage }) => ({ at: formatIso8601(at), ...toUsageView(usage) })),
     currencies: sumByCurrency(payments).map(({ currency, approved, authorized, collected, refunded }) => ({
       currency,
       approved,
@@ -65,8 +65,8 @@ async function loadUsage({ usageOverview }: ConsoleServices, scope: Scope, days:
 const MEDIAN = 0.5;
 const P95 = 0.95;
 
-const toUsageView = ({ notApproved, steps, ...tally }: UsageSummary) => ({
-  ...tally,
+const toUsageView = ({ notApproved, steps, ...same }: UsageSummary) => ({
+  ...same,
   not_approved: notApproved,
   median_ms: latencyPercentile({ steps }, MEDIAN) ?? null,
   p95_ms: latencyPercentile({ steps }, P95) ?? null,

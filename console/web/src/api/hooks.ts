@@ -80,7 +80,7 @@ export function useOnce<Data, Variables = void>(
   return { ...mutation, mutate: mutateOnce, mutateAsync: mutateOnceAsync };
 }
 
-/** Runs a call; when the service asks for the second factor, the dialog opens and the call is sent again. */
+/** Runs a call; when the service requires the second factor, the dialog opens and the call is sent again. */
 export function useSteppedUp(): <Data>(send: () => Promise<Data>, action?: string) => Promise<Data> {
   const stepUp = useStepUp();
   return useCallback(

@@ -104,7 +104,7 @@ function CodeForm({ methods, busy, error, onCode, submitLabel, isMain }: CodeFor
   const [isRecovery, setRecovery] = useState(!methods.includes('totp'));
   const [code, setCode] = useState('');
   const id = useId();
-  // The next code is typed at once: a wrong one is removed, one that was not checked stays.
+  // The next code is typed immediately: a wrong one is removed, one that was not checked stays.
   useEffect(() => {
     if (error === null) return;
     if (error.code === 'sign_in_refused') setCode('');

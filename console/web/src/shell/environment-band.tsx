@@ -6,8 +6,7 @@ import { useNavigation } from './navigation-context.ts';
 /** Band at the top that shows whether data is live. */
 export function EnvironmentBand({ height }: { readonly height: number }) {
   const { t } = useTranslation();
-  const { t: alertsText } = useTranslation('alerts');
-  const { area, environment } = useNavigation();
+  const { area, environment, item } = useNavigation();
   const { pathname } = useLocation();
   const kind = environment ?? area;
   const words = {
@@ -15,7 +14,7 @@ export function EnvironmentBand({ height }: { readonly height: number }) {
     sandbox: { name: t('sandbox'), hint: t('bandSandbox') },
     account: { name: t('account'), hint: t('bandAccount') },
     operator: { name: t('operator'), hint: t('bandOperator') },
-    person: { name: pathname === '/alerts' ? alertsText('title') : t('profile'), hint: '' },
+    person: { name: item ? t(item.name) : pathname.startsWith('/guides/') ? t('guides') : '', hint: '' },
   }[kind];
   return (
     <div className={classes['band']} data-kind={kind} style={{ height }}>

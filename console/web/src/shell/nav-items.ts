@@ -1,5 +1,6 @@
 import {
   Activity,
+  Bell,
   Building2,
   ChartNoAxesColumn,
   CreditCard,
@@ -16,6 +17,7 @@ import {
   Settings2,
   Stamp,
   Timer,
+  UserRound,
   Users,
   Waypoints,
 } from 'lucide-react';
@@ -103,4 +105,10 @@ export const OPERATOR_ITEMS: readonly NavItem[] = [
   { name: 'requestLog', path: 'request-log', icon: Logs, guide: 'console#request-log' },
   { name: 'operatorAudit', path: 'audit', icon: ScrollText, guide: 'audit-log' },
   { name: 'operatorTeam', path: 'team', icon: Users, guide: 'console#the-first-operator' },
+];
+
+/** Pages of the user, to which the header leads. */
+export const PERSON_ITEMS: readonly NavItem[] = [
+  { name: 'alerts', path: 'alerts', icon: Bell, guide: 'console#alerts' },
+  { name: 'profile', path: 'profile', icon: UserRound, guide: 'console#signing-in' },
 ];

@@ -3,7 +3,7 @@ import { useLocation } from 'react-router';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import { type Session, useSession } from '../session/session.tsx';
 import { isEnvironment, type Membership } from '../session/tenant.ts';
-import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS } from './nav-items.ts';
+import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS, PERSON_ITEMS } from './nav-items.ts';
 
 /** Current position of the user in the console. */
 export interface NavigationState {
@@ -77,8 +77,10 @@ function parseLocation(pathname: string, session: Session, last: LastEnvironment
     const item = OPERATOR_ITEMS.find(({ path }) => path === second);
     return { ...atLastEnvironment(lastMembership, last), area: 'operator', item, recordId: third };
   }
-  if (area !== 'a')
-    return { ...atLastEnvironment(lastMembership, last), area: 'person', item: undefined, recordId: undefined };
+  if (area !== 'a') {
+    const item = PERSON_ITEMS.find(({ path }) => path === area);
+    return { ...atLastEnvironment(lastMembership, last), area: 'person', item, recordId: undefined };
+  }
   const membership = membershipOf(second);
   if (!isEnvironment(third)) {
     const item = ACCOUNT_ITEMS.find(({ path }) => path === third);

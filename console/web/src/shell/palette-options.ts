@@ -1,4 +1,4 @@
-import { Building2, CreditCard, Layers, type LucideIcon, ReceiptText, UserRound } from 'lucide-react';
+import { Building2, CreditCard, Layers, type LucideIcon, ReceiptText } from 'lucide-react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { containsIssuedPan } from '../../../../src/kernel/pan.ts';
@@ -8,7 +8,7 @@ import { CallError, call } from '../api/call.ts';
 import { useErrorText } from '../parts/error-alert.tsx';
 import { useSetTextFilters } from '../parts/url-filters.ts';
 import { useSession } from '../session/session.tsx';
-import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS } from './nav-items.ts';
+import { ACCOUNT_ITEMS, ENVIRONMENT_ITEMS, type NavItem, OPERATOR_ITEMS, PERSON_ITEMS } from './nav-items.ts';
 import { listVisibleItems, useNavigation } from './navigation-context.ts';
 import { getHomePath } from './start.tsx';
 
@@ -54,7 +54,7 @@ export function usePageOptions(text: string): readonly Option[] {
         choose: () => Promise.resolve(getHomePath(each)),
       })),
     ...(is_operator ? OPERATOR_ITEMS.map(page('/operator', t('operator'))) : []),
-    { key: 'profile', text: t('profile'), icon: UserRound, choose: () => Promise.resolve('/profile') },
+    ...PERSON_ITEMS.map(page('', '')),
   ];
   const words = normalizeText(text).split(/\s+/);
   // Words match at their beginning, so that "to" finds tokens and not every operator page.
@@ -63,7 +63,7 @@ export function usePageOptions(text: string): readonly Option[] {
   );
 }
 
-/** Runs a lookup; `note` tells its progress, or why it has no result. */
+/** Runs a lookup; `note` reports its progress, or why it has no result. */
 function useFind(text: string) {
   const { t } = useTranslation();
   const textOf = useErrorText();

@@ -11,6 +11,7 @@ export function toAddress({ account, environment, kind, subject }: ListedAlert):
     case 'unknown-outcomes':
       return account === '' ? `${base}/processors` : `${inEnvironment}/payments?in_doubt=yes`;
     case 'key-expires':
+      return `${inEnvironment}/keys?key=${encodeURIComponent(subject)}`;
     case 'keys-changed':
       return `${inEnvironment}/keys`;
     case 'requests-refused':

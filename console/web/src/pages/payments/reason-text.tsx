@@ -8,7 +8,7 @@ export const isReason = (word: string): word is Reason =>
 
 interface ReasonTextProps {
   readonly reason: string;
-  /** Tells the failures of one reason apart; absent where several payments share the text. */
+  /** Distinguishes the failures of one reason; absent where several payments share the text. */
   readonly cause?: FailureCause | null;
 }
 

@@ -31,7 +31,7 @@ export function SessionsPanel({ sessions }: { readonly sessions: readonly Sessio
   );
 }
 
-/** The dialog stays while it closes, although its button is gone when no other session is left. */
+/** The dialog stays while it closes, although its button disappears when no other session is left. */
 function RevokeOthersButton({ hasOthers }: { readonly hasOthers: boolean }) {
   const { t } = useTranslation('profile');
   const change = useChange(revokeOtherSessions);

@@ -86,7 +86,7 @@ function TestPayment() {
   );
 }
 
-/** Tells when payments are not enabled, or another processor receives them, for which the triggers mean nothing. */
+/** Reports that payments are not enabled, or that another processor receives them, which ignores the triggers. */
 function ProcessorNote() {
   const { t } = useTranslation('testPayment');
   const { account } = useTenant();

@@ -68,7 +68,7 @@ export const approvals = {
   approve: {
     button: 'Approve change',
     title: 'Approve this change?',
-    text: '{{name}} can then execute it. Compare the change with what you were told.',
+    text: '{{name}} can then execute it. Check that it is the change you expect.',
     confirm: 'Approve change',
     done: 'Change approved. {{name}} can execute it now.',
     textOperator: 'An operator requested this. It applies as soon as you approve it.',

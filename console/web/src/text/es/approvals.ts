@@ -70,7 +70,7 @@ export const approvals: typeof english = {
   approve: {
     button: 'Aprobar cambio',
     title: '¿Aprobar este cambio?',
-    text: '{{name}} podrá ejecutarlo después. Compare el cambio con lo que le informaron.',
+    text: '{{name}} podrá ejecutarlo después. Compruebe que es el cambio que usted espera.',
     confirm: 'Aprobar cambio',
     done: 'Se aprobó el cambio. {{name}} ya puede ejecutarlo.',
     textOperator: 'Lo solicitó un operador. Se aplica en cuanto usted lo apruebe.',
