@@ -14,6 +14,7 @@ import { parseConfig } from '../config.ts';
 import { Keyring } from '../crypto/keyring.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { type Fill, Transactions } from '../idempotency/transaction.ts';
+import { DAY } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { newUuid } from '../kernel/ids.ts';
 import { type Pan, passesLuhn } from '../kernel/pan.ts';
@@ -22,6 +23,7 @@ import type { Database } from '../storage/database.ts';
 import { openDatabase } from '../storage/open.ts';
 import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
 import { type ImportedCard, type ImportResult, TokenImport } from './import-tokens.ts';
+import { findLastUse, upsertRule } from './retention-store.ts';
 import type { TokenFormat } from './scheme.ts';
 import { Vault } from './vault.ts';
 
@@ -241,6 +243,19 @@ test('an import that lasts claims its cards under both keys once the key of fing
   const sql = 'select next_fingerprint from tokens where account = ?account and environment = ?environment';
   const rows = await database.read(sql, tenant.account, tenant.environment);
   assert.deepEqual(rows.map((row) => row['next_fingerprint'] === null).sort(), [false, true]);
+});
+
+test('an import is a use of its tokens, so that old ones do not end by the retention rule', async () => {
+  const [before, after] = [newUuid(random), newUuid(random)];
+  await importCards([card(PAN, { wanted: before, createdAt: 5 })]);
+  const rule = { unusedDays: 30, since: 0, announcement: undefined };
+  const write = await upsertRule(keyring, tenant, rule, undefined);
+  await run(async (transaction) => transaction.write(write));
+  await importCards([card(OTHER, { wanted: after, createdAt: 5 })]);
+  assert.equal(await findLastUse(database, tenant, before), undefined);
+  assert.ok(Number(await findLastUse(database, tenant, after)) > clock() - 2 * DAY);
+  await importCards([card(PAN, { wanted: before })]);
+  assert.ok(Number(await findLastUse(database, tenant, before)) > clock() - 2 * DAY, 'imported again');
 });
 
 test('several imports of one card at once leave one persistent token', async () => {

@@ -6,6 +6,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { passesLuhn } from '../kernel/pan.ts';
 import { type Database, isAlteration } from '../storage/database.ts';
 import { findFreeTokens } from './assign-tokens.ts';
+import { findRule, toDay, upsertUses } from './retention-store.ts';
 import {
   buildTokenSpace,
   hasTokenForm,
@@ -52,6 +53,12 @@ export type ImportResult =
   | { readonly status: 'created' | 'existing' | 'conflict'; readonly token: string }
   | { readonly status: 'rejected'; readonly field: 'pan' | 'token'; readonly code: ImportFault };
 
+interface Services {
+  readonly database: Database;
+  readonly keyring: Keyring;
+  readonly random: Random;
+}
+
 interface ImportOptions {
   /**
    * True when tokens are looked up before they are written. Without it a collision is found by the write, as for requests,
@@ -64,20 +71,19 @@ interface ImportOptions {
 export class TokenImport {
   readonly #tenant: Tenant;
   readonly #store: TokenStore;
+  readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #random: Random;
 
-  private constructor(tenant: Tenant, store: TokenStore, { keyring, random }: { keyring: Keyring; random: Random }) {
+  private constructor(tenant: Tenant, store: TokenStore, { database, keyring, random }: Services) {
     this.#tenant = tenant;
     this.#store = store;
+    this.#database = database;
     this.#keyring = keyring;
     this.#random = random;
   }
 
-  static async open(
-    services: { database: Database; keyring: Keyring; random: Random },
-    tenant: Tenant,
-  ): Promise<TokenImport> {
+  static async open(services: Services, tenant: Tenant): Promise<TokenImport> {
     const { database, keyring } = services;
     return new TokenImport(tenant, await TokenStore.load(database, keyring, tenant), services);
   }
@@ -102,7 +108,15 @@ export class TokenImport {
     for (const { format, tokens } of inserts)
       for (const write of this.#store.insert(tokens, seal, format)) transaction.write(write);
     if (updates.length > 0) for (const write of this.#store.update(updates, seal)) transaction.write(write);
+    await this.#recordUses(transaction, results);
     return results;
+  }
+
+  /** A token that was created long ago elsewhere must not count as unused since then. */
+  async #recordUses(transaction: Transaction, results: readonly ImportResult[]): Promise<void> {
+    const tokens = results.flatMap((result) => (result.status === 'rejected' ? [] : [result.token]));
+    if (tokens.length === 0 || (await findRule(this.#database, this.#keyring, this.#tenant)) === undefined) return;
+    transaction.write(upsertUses(this.#tenant, tokens, toDay(transaction.now)));
   }
 
   /** False when the value is the token of another card number. A token may have been deleted since it was imported. */
