@@ -72,6 +72,9 @@ const ELSEWHERE = [
   'keyring ceremony',
   'keyring acknowledge',
   'unseal',
+  ...['create', 'list', 'update', 'rotate', 'test', 'replay', 'delete'].map((command) => `webhook ${command}`),
+  ...['create', 'check'].map((command) => `receipt ${command}`),
+  ...['set', 'remove', 'show', 'report'].map((command) => `retention ${command}`),
 ];
 
 const manyNetworks = (count: number): string[] =>
@@ -83,7 +86,10 @@ const byName = ({ name: a = '' }: { name?: string }, { name: b = '' }: { name?: 
 const WITHOUT_USERS = ['migrate', 'copy', 'restore'];
 
 /** Commands that have commands of their own. */
-const GROUPS = ['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'keyring custody', 'clock'];
+const GROUPS = [
+  ...['account', 'key', 'operator', 'proxy', 'payments', 'audit', 'keyring', 'keyring custody', 'clock'],
+  ...['webhook', 'receipt', 'retention'],
+];
 
 const commandName = (args: readonly string[]): string =>
   args.slice(0, GROUPS.includes(args[0] ?? '') ? 2 : 1).join(' ');
