@@ -11,6 +11,7 @@ import { blob, integer, text, write } from '../../src/storage/database.ts';
 import { assertRefused, successData } from '../console/account-user.ts';
 import { newPerson } from '../console/console-client.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';
+import { isPostgres } from '../fixtures/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 
@@ -213,7 +214,8 @@ describe('a deletion', { timeout: 120_000 }, () => {
       assert.equal((await shell.run('receipt', 'check', file, '--key', keys)).code, 2);
   });
 
-  test('leaves nothing that any live key opens, in database, write-ahead log and later backups', async () => {
+  const skip = isPostgres && 'the files are those of SQLite';
+  test('leaves nothing that any live key opens, in database, write-ahead log and later backups', { skip }, async () => {
     const { database, keyring } = service.core;
     const tenant = { account, environment: 'sandbox' } as const;
     const token = await newToken();
