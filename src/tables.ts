@@ -72,9 +72,9 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
   ...sealedConfigurations,
   ...sealedPayments,
   ...sealedResponses,
-  ...sealedRules,
   ...sealedSettings,
   ...sealedTokens,
+  ...sealedRules,
   ...sealedWebhooks,
 ];
 
