@@ -5,7 +5,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
-import { generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { openConsole } from '../../console/open.ts';
 import { startService } from '../../src/app.ts';
 import { clocksOf } from '../../src/clocks.ts';
@@ -18,6 +17,7 @@ import { loadIdentity, tlsOptions } from '../../src/http/tls.ts';
 import { unsealNode } from '../../src/sealed.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { type CommandResult, runWithSettings } from '../fixtures/command.ts';
+import { newCustodians, type TestCustodians } from '../fixtures/custodians.ts';
 import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { newDirectory, removeDirectory } from '../fixtures/service-process.ts';
@@ -31,7 +31,7 @@ const THREAD = new URL('../../src/worker.ts', import.meta.url);
 describe('custody of the root key', { timeout: 120_000 }, () => {
   let directory: string;
   let database: Record<string, string>;
-  const identities: string[] = [];
+  let custodians: TestCustodians;
   const log: string[] = [];
   const screens: string[] = [];
   const file = (name: string): string => join(directory, name);
@@ -60,12 +60,8 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     const bytes = root.export();
     secrets.push(bytes.toString('hex'), bytes.toString('base64'));
     writeFileSync(file('passphrase'), `${PASSPHRASE}\n`, { mode: 0o600 });
-    for (const name of NAMES) {
-      const identity = await generateX25519Identity();
-      identities.push(identity);
-      secrets.push(identity);
-      writeFileSync(file(`${name}.identity`), `# ${name}\n${identity}\n`, { mode: 0o600 });
-    }
+    custodians = await newCustodians(directory, file('shares'), NAMES);
+    secrets.push(...custodians.identities);
   });
   after(async () => {
     removeDirectory(directory);
@@ -93,9 +89,7 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
   });
 
   test('is split by a ceremony', async () => {
-    const recipients: string[] = [];
-    for (const [at, name] of NAMES.entries())
-      recipients.push('--recipient', `${name}=${await identityToRecipient(identities[at] ?? '')}`);
+    const { recipients, identities } = custodians;
     const ceremony = ['keyring', 'ceremony', '--threshold', '2', '--out', file('shares')];
     const target = ['--file', file('custodians')];
     for (const [args, message] of [
@@ -125,11 +119,7 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     assert.ok(code === 1 && /the vault is sealed/.test(err), err);
   });
 
-  const share = (index: number): string[] => {
-    const name = NAMES[index - 1] ?? '';
-    const path = file(`shares/share-${index}-${name.toLowerCase()}.age`);
-    return ['--share', path, '--identity', file(`${name}.identity`)];
-  };
+  const share = (index: number): string[] => custodians.shareOptions(index);
 
   test('is given by the custodians to a sealed node, over its socket and over TLS', async () => {
     const [production = 0, sandbox = 0, console = 0, peerPort = 0] = await findFreePorts(4);
@@ -334,9 +324,7 @@ describe('a vault that begins with custodians', { timeout: 60_000 }, () => {
     };
     const config = parseConfig(variables);
     await assert.rejects(startService(config, systemClocks, silentLog()), /hold the ceremony/);
-    const recipients: string[] = [];
-    for (const name of ['Ana', 'Beto'])
-      recipients.push('--recipient', `${name}=${await identityToRecipient(await generateX25519Identity())}`);
+    const { recipients } = await newCustodians(directory, join(directory, 'shares'), ['Ana', 'Beto']);
     const shares = ['--shares', '2', '--threshold', '2', '--out', join(directory, 'shares')];
     const held = await runWithSettings(variables, 'keyring', 'ceremony', ...shares, ...recipients, '--json');
     assert.equal(held.code, 0, held.err);
@@ -349,9 +337,7 @@ describe('a vault that begins with custodians', { timeout: 60_000 }, () => {
     const elsewhere = newDirectory();
     const variables = { CARDVAULT_DATA_DIR: elsewhere, ...(await databaseSettings(elsewhere)) };
     assert.equal((await runWithSettings(variables, 'migrate')).code, 0);
-    const recipients: string[] = [];
-    for (const name of ['Ana', 'Beto'])
-      recipients.push('--recipient', `${name}=${await identityToRecipient(await generateX25519Identity())}`);
+    const { recipients } = await newCustodians(elsewhere, join(elsewhere, 'shares'), ['Ana', 'Beto']);
     const args = ['keyring', 'ceremony', '--shares', '2', '--threshold', '2', '--out', join(elsewhere, 'shares')];
     const result = await runWithSettings({ ...variables, CARDVAULT_ROOT_KEY: 'custodians' }, ...args, ...recipients);
     assert.match(result.err, /with its present CARDVAULT_ROOT_KEY and --file/);
