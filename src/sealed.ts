@@ -50,6 +50,7 @@ class Seal {
   #unsealing: Unsealing | undefined;
   /** Undefined until the vault is open. */
   #recordGift: RecordGift | undefined;
+  #findOther: () => Promise<RootKeys | undefined> = () => Promise.resolve(undefined);
   /** Shares are taken one at a time. */
   #last: Promise<unknown> = Promise.resolve();
 
@@ -106,8 +107,34 @@ class Seal {
     this.#recordGift = recordGift;
   }
 
-  /** Returns the root key for a recipient, once this is on record. Throws `SealedError`. */
-  async giveRootKeys(recipient: string, { isRepeatRecorded = false } = {}): Promise<RootKeys> {
+  /** `findOther`: finds the root key on another node, when the file has one that this node has not. */
+  beginRefreshing(findOther: () => Promise<RootKeys | undefined>): void {
+    this.#findOther = findOther;
+  }
+
+  /** Returns the root key for another node, once this is on record. Throws `SealedError`. */
+  giveToPeer(recipient: string): Promise<RootKeys> {
+    return this.#give(recipient, { isRepeatRecorded: true });
+  }
+
+  /** Returns the root key for a command, once this is on record. Throws `SealedError`. */
+  async giveToCommand(recipient: string): Promise<RootKeys> {
+    await this.#refresh();
+    return this.#give(recipient, { isRepeatRecorded: false });
+  }
+
+  /** Another node may have rotated the root key, and the operator copied its file here. */
+  async #refresh(): Promise<void> {
+    const unsealing = this.#unsealing;
+    if (unsealing === undefined) return;
+    const { root } = unsealing.roots;
+    const { keyCheckValue: value } = readCustodiansFile(this.#file, this.#group);
+    if (value === keyCheckValue(root)) return;
+    const other = await this.#findOther();
+    if (other !== undefined) this.#unsealing = { ...unsealing, roots: { root: other.root, previous: root } };
+  }
+
+  async #give(recipient: string, { isRepeatRecorded }: { readonly isRepeatRecorded: boolean }): Promise<RootKeys> {
     if (this.#unsealing === undefined) throw new SealedError();
     if (this.#recordGift === undefined) throw new CustodyError('the node has the root key and is starting; try again');
     const now = this.#clock();
@@ -136,7 +163,7 @@ const openSealSocket = ({ rootKey }: Config, seal: Seal): Promise<OpenSocket> =>
       return seal.nodeKey;
     },
     addShare: (share, peer) => seal.addShare(share, `socket ${peer}`),
-    giveRootKeys: (peer) => seal.giveRootKeys(peer),
+    giveRootKeys: (peer) => seal.giveToCommand(peer),
     replaceRootKey: (next) => seal.replaceRootKey(next),
   };
   return openLocalSocket(socketPlaceOf(rootKey), service);
@@ -159,6 +186,7 @@ export async function unsealNode(parts: SealedParts): Promise<UnsealedNode> {
   const present = await findRootKeys(config);
   if (present !== undefined) return { roots: present, record: () => Promise.resolve(), close: () => Promise.resolve() };
   const seal = new Seal(config, clocks);
+  seal.beginRefreshing(async () => (await findOnPeers(parts))?.roots);
   const socket = await openSealSocket(config, seal);
   let listener: PeerListener | undefined;
   try {
@@ -215,27 +243,32 @@ async function openPeerListener({ config, log }: SealedParts, seal: Seal): Promi
   return listenForPeers(unsealPeers, {
     hosts,
     ceremony: ceremony.id,
-    giveRootKeys: (recipient) => seal.giveRootKeys(recipient, { isRepeatRecorded: true }),
+    giveRootKeys: (recipient) => seal.giveToPeer(recipient),
     onRefused: (reason, address) => log.warn('unsealing of another node refused', { reason, address }),
   });
 }
 
-/** Asks the other nodes for the root key periodically, until this node is unsealed. */
-async function askPeers({ config, log }: SealedParts, seal: Seal): Promise<void> {
+/** Finds the root key of this node's file on another node. Undefined while none has it, or where no peers are configured. */
+async function findOnPeers({ config, log }: SealedParts): Promise<Unsealing | undefined> {
   const { unsealPeers, rootKey } = config;
-  if (unsealPeers === undefined) return;
+  if (unsealPeers === undefined) return undefined;
   const file = readCustodiansFile(rootKey.file, groupIdOf(rootKey.group));
   for (const peer of unsealPeers.peers) {
-    if (seal.progress.isUnsealed) return;
     const roots = await fetchFromPeer(unsealPeers, peer, file.ceremony.id);
     if (roots === undefined) continue;
-    if (keyCheckValue(roots.root) !== file.keyCheckValue) {
-      log.error('another node has another root key', { address: peer.host });
-      continue;
+    if (keyCheckValue(roots.root) === file.keyCheckValue) {
+      const shares = [`peer ${peer.host}:${peer.port} ${peer.fingerprint}`];
+      return { roots, record: { ceremony: file.ceremony.id, shares, rejected: 0 } };
     }
-    const shares = [`peer ${peer.host}:${peer.port} ${peer.fingerprint}`];
-    seal.accept({ roots, record: { ceremony: file.ceremony.id, shares, rejected: 0 } });
+    log.error('another node has another root key', { address: peer.host });
   }
+  return undefined;
+}
+
+/** Asks the other nodes for the root key once, while this node is sealed. */
+async function askPeers(parts: SealedParts, seal: Seal): Promise<void> {
+  const unsealing = await findOnPeers(parts);
+  if (unsealing !== undefined && !seal.progress.isUnsealed) seal.accept(unsealing);
 }
 
 interface SealedParts {

@@ -9,8 +9,11 @@ import { openConsole } from '../../console/open.ts';
 import { startService } from '../../src/app.ts';
 import { clocksOf } from '../../src/clocks.ts';
 import { parseConfig } from '../../src/config.ts';
+import type { OpenCore } from '../../src/core.ts';
 import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
+import { readCustodiansFile } from '../../src/crypto/custody/custodians-file.ts';
 import { readRootKey } from '../../src/crypto/custody/key-file.ts';
+import { fetchRootKeys } from '../../src/crypto/custody/local-socket.ts';
 import { keyCheckValue } from '../../src/crypto/custody.ts';
 import { openLog } from '../../src/http/log.ts';
 import { loadIdentity, tlsOptions } from '../../src/http/tls.ts';
@@ -50,6 +53,8 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
   /** The secrets that must occur nowhere but in their files. */
   const secrets: string[] = [PASSPHRASE];
   let value = '';
+  /** The root key after its rotation. */
+  let rotated = '';
 
   before(async () => {
     directory = newDirectory();
@@ -122,7 +127,7 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
   const share = (index: number): string[] => custodians.shareOptions(index);
 
   test('is given by the custodians to a sealed node, over its socket and over TLS', async () => {
-    const [production = 0, sandbox = 0, console = 0, peerPort = 0] = await findFreePorts(4);
+    const [production = 0, sandbox = 0, console = 0, peerPort = 0, otherPort = 0] = await findFreePorts(5);
     const peers = await writePeers(directory, peerPort);
     const variables = {
       CARDVAULT_DATA_DIR: directory,
@@ -190,7 +195,7 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
       await eventually(async () => log.some((line) => line.includes('request thread replaced')));
       assert.equal(threads.length, 3, 'a thread that ended is replaced without custodians');
       await acknowledgeAndDiscard();
-      await unsealOtherNode(peers.settings('b', peerPort, 'a'));
+      await unsealOtherNode(running.core as OpenCore, peers.settings('b', otherPort, 'a'));
     } finally {
       await running.stop();
     }
@@ -211,7 +216,7 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
   }
 
   /** A node on another machine has the same file of the custodians, and gets the root key without their shares. */
-  async function unsealOtherNode(peerSettings: Record<string, string>): Promise<void> {
+  async function unsealOtherNode(core: OpenCore, peerSettings: Record<string, string>): Promise<void> {
     const elsewhere = newDirectory();
     const [production = 0, sandbox = 0, console = 0] = await findFreePorts(3);
     const config = parseConfig({
@@ -227,13 +232,22 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     const tls = tlsOptions(identity, 'TLSv1.3');
     const node = await unsealNode({ config, clocks: systemClocks, log: silentLog(), endpoints: [], tls });
     assert.equal(keyCheckValue(node.roots.root), value);
+    await node.record(core);
+    await must('keyring', 'rotate', 'root');
+    // The other node gets the rotated key as well, for its commands and for the threads that it replaces.
+    const place = { path: join(elsewhere, 'run', 'unseal.sock'), group: undefined };
+    const { root, previous } = await fetchRootKeys(place);
+    assert.equal(keyCheckValue(root), readCustodiansFile(file('custodians')).keyCheckValue);
+    assert.ok(previous?.equals(node.roots.root) && !root.equals(previous));
+    rotated = root.export().toString('hex');
+    secrets.push(rotated);
     await node.close();
     removeDirectory(elsewhere);
   }
 
   test('is on record in all that happened, and no secret is', async () => {
     // With a key file in clear the log is read without custodians.
-    writeFileSync(file('trial.key'), `${secrets[1]}\n`, { mode: 0o600 });
+    writeFileSync(file('trial.key'), `${rotated}\n`, { mode: 0o600 });
     custody = { CARDVAULT_ROOT_KEY: `file:${file('trial.key')}` };
     assert.equal((await must('audit', 'verify', '--json')).json.ok, true);
     const records = (await must('audit', 'export', '--account', '', '--json')).json.map(
@@ -254,9 +268,12 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     assert.equal(details('keyring.share-acknowledged').length, 3);
     assert.deepEqual(details('keyring.custody-discarded'), [{ what: 'root.sealed', key_check_value: value }]);
     const recipients = details('keyring.root-key-given').map(({ recipient }: { recipient: string }) => recipient);
-    assert.equal(recipients.length, 2, recipients.join());
-    assert.match(recipients[0], /^uid:[0-9]+$/);
-    assert.match(recipients[1], /^peer [0-9a-f]{64} at 127\.0\.0\.1$/);
+    const kinds = recipients.map((recipient: string) =>
+      recipient.replace(/[0-9a-f]{64}/, 'SHA256').replace(/:[0-9]+/, ''),
+    );
+    const peer = 'peer SHA256 at 127.0.0.1';
+    assert.deepEqual(kinds, ['uid', peer, peer, 'uid'], 'each node records what it gives');
+    assert.match(details('vault.unsealed')[1].shares[0], /^peer 127\.0\.0\.1:[0-9]+ [0-9a-f]{64}$/);
     const texts = [...log, ...screens, JSON.stringify(records), readFileSync(file('custodians'), 'utf8')];
     for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret));
   });
