@@ -4,6 +4,7 @@ import type { RecordedHeadsCheck } from '../audit/recorded-heads.ts';
 import type { SignedStatement } from '../audit/statements.ts';
 import type { Verification } from '../audit/verify-journal.ts';
 import { formatIso8601, parseIso8601 } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { Head } from '../storage/journal.ts';
 import { asOperator, type CliContext, type Core, withCore } from './context.ts';
 import { EXIT, printResult, UsageError } from './output.ts';
@@ -267,7 +268,7 @@ function pruneCommand(audit: Command, tools: CliContext): void {
         const { assertPrunable, pruneLog } = await import('../audit/pruning.ts');
         const time = parseTime(before, '--before') ?? 0;
         const { auditRetentionMs, auditReceivers } = tools.paths();
-        assertPrunable(time, core.clock(), auditRetentionMs);
+        assertPrunable(time, await readTrustedTime(core), auditRetentionMs);
         const receivers = (['syslog', 'otlp'] as const).filter((target) => auditReceivers[target] !== undefined);
         const parts = { ...core, origin: tools.operatorOrigin(), receivers };
         const result = await pruneLog(parts, { before: time, file });
@@ -281,6 +282,16 @@ function pruneCommand(audit: Command, tools: CliContext): void {
         printResult(tools, json, view, lines.join('\n'));
       }),
     );
+}
+
+/**
+ * Returns the present time, but no later one than the service last trusted or an operator confirmed: a clock that was set
+ * ahead must not make records old.
+ */
+async function readTrustedTime({ clock, clockRecords }: Core): Promise<number> {
+  const { trusted, confirmed } = await clockRecords.list();
+  const known = [trusted, confirmed].flatMap((record) => (record === undefined ? [] : [record.at]));
+  return known.length === 0 ? clock() : Math.min(clock(), Math.max(...known) + LIMITS.clockToleranceMs);
 }
 
 async function checkHeadsFile(
