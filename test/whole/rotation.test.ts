@@ -39,7 +39,7 @@ import {
   sealUnder,
 } from '../fixtures/rotation.ts';
 import { ALL_TABLES } from '../fixtures/tables.ts';
-import { scope as testScope } from '../scope.ts';
+import { inScope } from '../scope.ts';
 
 const ROWS = 23;
 const SERVICE: KeyScope = { account: '', environment: 'service' };
@@ -115,7 +115,8 @@ async function newVault(kind: 'sqlite' | 'postgres'): Promise<RotatingVault> {
   return new RotatingVault(address, () => databases.dropDatabase(address));
 }
 
-const KINDS = testScope === 'fast' ? (['sqlite'] as const) : (['sqlite', 'postgres'] as const);
+/** In `npm test` two nodes over PostgreSQL rotate the same keys, see `nodes-rotation.test.ts`. */
+const KINDS = inScope<readonly ('sqlite' | 'postgres')[]>({ usual: ['sqlite'], long: ['sqlite', 'postgres'] });
 
 for (const kind of KINDS) {
   describe(`data keys over ${kind}`, { timeout: 120_000 }, () => {
