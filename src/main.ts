@@ -127,6 +127,11 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   askSecret,
   custodyFor: (rootKey, file) =>
     parseConfig({ ...process.env, CARDVAULT_ROOT_KEY: rootKey, CARDVAULT_ROOT_KEY_FILE: file, ...NO_PEERS }).rootKey,
+  holdRootKey: async (onGiven) => {
+    const config = configuration();
+    const { holdRootKey } = await import('./sealed.ts');
+    return holdRootKey(config, clocksOf(config), onGiven);
+  },
   untilStopped,
   isTerminal: isatty(1),
   listConsoleTables: webConsole?.listConsoleTables,

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { SERVICE_ORIGIN } from './audit/audit.ts';
+import type { HeldRootKey } from './cli/context.ts';
 import type { Config } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { groupIdOf, socketPlaceOf } from './crypto/custody/choose.ts';
@@ -205,6 +206,31 @@ export async function unsealNode(parts: SealedParts): Promise<UnsealedNode> {
     await socket.close();
     throw error;
   }
+}
+
+/**
+ * Holds the root key of custodians for commands while the service is stopped. `onGiven`: called with the user who gets the
+ * root key; there may be no vault whose audit log could record it.
+ */
+export async function holdRootKey(
+  config: Config,
+  clocks: Clocks,
+  onGiven: (recipient: string) => void,
+): Promise<HeldRootKey> {
+  if (config.rootKey.kind !== 'custodians')
+    throw new CustodyError('only the root key of custodians is held for commands; see CARDVAULT_ROOT_KEY');
+  const seal = new Seal(config, clocks);
+  const socket = await openSealSocket(config, seal);
+  const clearing = setInterval(() => seal.clearOldShares(), CLEAR_INTERVAL_MS).unref();
+  seal.beginGiving(async (recipient) => onGiven(recipient));
+  return {
+    threshold: seal.progress.threshold,
+    socket: config.rootKey.socket,
+    close: () => {
+      clearInterval(clearing);
+      return socket.close();
+    },
+  };
 }
 
 async function findRootKeys({ rootKey }: Config): Promise<RootKeys | undefined> {

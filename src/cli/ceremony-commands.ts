@@ -15,6 +15,7 @@ import { openShare, type ShareOptions, withShareOptions } from './share-options.
 export function ceremonyCommands(keyring: Command, tools: CliContext): void {
   ceremonyCommand(keyring, tools);
   acknowledgeCommand(keyring, tools);
+  holdCommand(keyring, tools);
 }
 
 interface CeremonyOptions {
@@ -304,4 +305,20 @@ async function proveShare(tools: CliContext, options: AcknowledgeOptions, { file
     throw new UsageError(`--share: the share is of ceremony ${opened.ceremony}, and the root key of ${ceremony.id}`);
   if (custodian?.check !== check) throw new UsageError('--share: the share is damaged: its check value does not match');
   return { index: custodian.index, custodian: custodian.name, ceremony: ceremony.id, check };
+}
+
+function holdCommand(keyring: Command, tools: CliContext): void {
+  keyring
+    .command('hold')
+    .description('take shares and give the root key to commands until Ctrl-C, while the service is stopped')
+    .option('--json', 'print JSON')
+    .action(async ({ json }: { json?: boolean }) => {
+      const stopped = tools.untilStopped();
+      const held = await tools.holdRootKey((recipient) => tools.err(`the root key was given to ${recipient}\n`));
+      const { threshold, socket } = held;
+      const text = `waiting for ${threshold} shares at ${socket}: cardvault unseal --share FILE\nStop with Ctrl-C before you start the service.`;
+      printResult(tools, json, { threshold, socket }, text);
+      await stopped;
+      await held.close();
+    });
 }

@@ -82,6 +82,15 @@ export interface RunningService {
   stop(): Promise<void>;
 }
 
+/** The root key of custodians, held for commands without a service. */
+export interface HeldRootKey {
+  /** Number of shares that open the root key. */
+  readonly threshold: number;
+  /** The path of the socket. */
+  readonly socket: string;
+  close(): Promise<void>;
+}
+
 export interface PathSettings {
   readonly dataDirectory: string;
   readonly database: DatabaseOptions;
@@ -139,6 +148,8 @@ export interface CliEnvironment {
    * Throws `ConfigError`.
    */
   custodyFor(rootKey: string, file?: string): CustodyOptions;
+  /** Takes shares of custodians and gives the root key to commands; `onGiven` is called with each user who gets it. */
+  holdRootKey(onGiven: (recipient: string) => void): Promise<HeldRootKey>;
   /** Resolves when the process gets a signal to stop. */
   untilStopped(): Promise<void>;
   /** True when standard output is a terminal, so that no log stores it. */

@@ -71,6 +71,7 @@ const ELSEWHERE = [
   'keyring custody',
   'keyring ceremony',
   'keyring acknowledge',
+  'keyring hold',
   'unseal',
   ...['create', 'list', 'update', 'rotate', 'test', 'replay', 'delete'].map((command) => `webhook ${command}`),
   ...['create', 'check'].map((command) => `receipt ${command}`),

@@ -238,6 +238,7 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
         clock,
         paths: () => config,
         custodyFor: () => config.rootKey,
+        holdRootKey: () => Promise.reject(new Error('a copy holds no root key')),
         open: () => Promise.reject(new Error('a copy opens no vault')),
         openDatabase: async (address) =>
           openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),

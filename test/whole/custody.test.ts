@@ -17,11 +17,11 @@ import { fetchRootKeys } from '../../src/crypto/custody/local-socket.ts';
 import { keyCheckValue } from '../../src/crypto/custody.ts';
 import { openLog } from '../../src/http/log.ts';
 import { loadIdentity, tlsOptions } from '../../src/http/tls.ts';
-import { unsealNode } from '../../src/sealed.ts';
+import { holdRootKey, unsealNode } from '../../src/sealed.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { type CommandResult, runWithSettings } from '../fixtures/command.ts';
 import { newCustodians, type TestCustodians } from '../fixtures/custodians.ts';
-import { databaseSettings, dropDatabase } from '../fixtures/database.ts';
+import { databaseSettings, dropDatabase, isPostgres } from '../fixtures/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { newDirectory, removeDirectory } from '../fixtures/service-process.ts';
 import { fingerprintOf } from '../fixtures/unseal-peers.ts';
@@ -341,13 +341,29 @@ describe('a vault that begins with custodians', { timeout: 60_000 }, () => {
     };
     const config = parseConfig(variables);
     await assert.rejects(startService(config, systemClocks, silentLog()), /hold the ceremony/);
-    const { recipients } = await newCustodians(directory, join(directory, 'shares'), ['Ana', 'Beto']);
+    const custodians = await newCustodians(directory, join(directory, 'shares'), ['Ana', 'Beto']);
+    const { recipients, shareOptions } = custodians;
     const shares = ['--shares', '2', '--threshold', '2', '--out', join(directory, 'shares')];
     const held = await runWithSettings(variables, 'keyring', 'ceremony', ...shares, ...recipients, '--json');
     assert.equal(held.code, 0, held.err);
     assert.ok(existsSync(join(directory, 'root.sealed')) && !existsSync(join(directory, 'root.key')));
     const { code, err } = await runWithSettings(variables, 'account', 'list');
     assert.ok(code === 1 && /the vault is sealed/.test(err), err);
+
+    // A service that is stopped cannot give the root key to a restore.
+    const given: string[] = [];
+    const hold = await holdRootKey(config, systemClocks, (recipient) => given.push(recipient));
+    for (const index of [1, 2])
+      assert.equal((await runWithSettings(variables, 'unseal', ...shareOptions(index))).code, 0);
+    const backup = join(directory, 'backup.db');
+    assert.equal((await runWithSettings(variables, 'backup', backup, '--plain')).code, 0);
+    if (!isPostgres) {
+      const restored = await runWithSettings(variables, 'restore', backup, '--force');
+      assert.equal(restored.code, 0, restored.err);
+    }
+    assert.match(given.join(), /^uid:[0-9]+$/);
+    await hold.close();
+    assert.match((await runWithSettings(variables, 'account', 'list')).err, /the vault is sealed/);
   });
 
   test('is not created over one with another custody', async () => {
