@@ -24,6 +24,14 @@ import {
 
 const CHUNK = 64 * 1024;
 
+/** A file of `age` 1.1.1, in base64, with a key that was created for it alone. */
+const FOREIGN_IDENTITY = 'AGE-SECRET-KEY-12ZSHRSNTKZP2757W82KA58GSL3K0LPRQLKYJ2V0N6YFTU3GG9QUQRSUH34';
+const FOREIGN_FILE =
+  'YWdlLWVuY3J5cHRpb24ub3JnL3YxCi0+IFgyNTUxOSBZVVFFZVQwVThRY1NKdXVJdW16ZDhvbmd4aEVhcHhyTEZRd2JoVEtI' +
+  'MUY4Cm5SM0JtM2FpT2V0NHY4MXVwS2JNeHlRalA1M1M2TlZiazRvczJoWDRwNWcKLS0tIGpYbUw2cXR2b2d1NDVLUGZPU1N1' +
+  'bGd0QnN3WVdSZGxIeDRyTHJuUmpST28KqqZSbnuIyfR0cuE2aDIidNlc/ja/eX8K7pjirLAlmXiaxRwz1y9kuZGAhbQfUJR2' +
+  'fcfdcA==';
+
 /** Bytes that repeat in no chunk, equal for equal sizes. */
 function contentOf(size: number): Buffer {
   const blocks: Buffer[] = [];
@@ -99,6 +107,13 @@ describe('files in the age format', () => {
       assert.equal(sha256(await read(foreign)), sha256(content));
     });
   }
+
+  test('a file of the tool age is read', async () => {
+    const [path, key] = [newPath(), join(directory, 'foreign')];
+    writeFileSync(path, Buffer.from(FOREIGN_FILE, 'base64'));
+    writeFileSync(key, FOREIGN_IDENTITY);
+    assert.equal((await read(path, await readIdentities(key))).toString(), 'written by age 1.1.1');
+  });
 
   test('are for their user only, and for every recipient alone', async () => {
     const [one, other, stranger] = [await newKey(), await newKey(), await newKey()];

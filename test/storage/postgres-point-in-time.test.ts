@@ -92,7 +92,7 @@ test('PostgreSQL is recovered to a point in time, and the service continues on i
       max_connections: '200',
       unix_socket_directories: home.directory,
       restore_command: `cp ${archive}/%f %p`,
-      recovery_target_time: target,
+      recovery_target_time: target.replace('T', ' ').replace('Z', '+00'),
       recovery_target_action: 'promote',
     });
     await server.start();
