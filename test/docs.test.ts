@@ -16,7 +16,7 @@ import { REASONS, RESPONSE_CODES, STATUSES, TRANSITIONS } from '../src/payments/
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const documents = ['README.md', 'CHANGELOG.md', ...globSync('docs/**/*.md', { cwd: root })].sort();
+const documents = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })].sort();
 
 /** The cells of the one table row whose first cell is this. */
 function row(path: string, first: string): string[] {

@@ -10,7 +10,7 @@ import { describe, test } from 'node:test';
 const ROOT = join(import.meta.dirname, '..');
 
 const FOLDERS: readonly string[] = ['bench', 'bin', 'console', 'docs', 'scripts', 'src', 'test'];
-const PAGES: readonly string[] = ['CHANGELOG.md', 'README.md'];
+const PAGES: readonly string[] = ['CHANGELOG.md', 'README.md', 'SECURITY.md'];
 /** Built files, foreign vectors, and this list of retired words itself. */
 const EXCLUDED = /^(console\/web\/dist|test\/vectors|test\/language\.test\.ts)/;
 

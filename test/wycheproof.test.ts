@@ -16,6 +16,7 @@ import { loadWebAuthn } from '../console/people/credential.ts';
 import { encryptGcm } from '../src/crypto/aes.ts';
 import { isSameDigest, keyedDigest } from '../src/crypto/fingerprint.ts';
 import { openGcm, UnsealError } from '../src/crypto/seal.ts';
+import { verifySignature } from '../src/crypto/signing-key.ts';
 
 /**
  * Attacks on the functions that verify or open. The vectors of Project Wycheproof are not part of this repository:
@@ -280,6 +281,17 @@ describe('forged values', () => {
     assert.equal(await isPasskeySignatureValid(cose, data, good), true);
     for (const forged of forgeEd25519(good)) assert.equal(await isPasskeySignatureValid(cose, data, forged), false);
   });
+});
+
+test('Ed25519: statements of the vault with a forged signature, or of another use, are rejected', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+  const statement = Buffer.from('a statement');
+  const good = sign(null, Buffer.concat([Buffer.from('cardvault audit-checkpoint v1\n'), statement]), privateKey);
+  assert.equal(verifySignature(publicKey, 'audit-checkpoint', statement, good), true);
+  for (const forged of forgeEd25519(good))
+    assert.equal(verifySignature(publicKey, 'audit-checkpoint', statement, forged), false);
+  assert.equal(verifySignature(publicKey, 'deletion-receipt', statement, good), false);
+  assert.equal(verifySignature(publicKey, 'audit-checkpoint', Buffer.from('another'), good), false);
 });
 
 /** The order of the group of P-256 (FIPS 186-5). */
