@@ -53,7 +53,7 @@ const DELETE = 'delete from retention_rules where account = ?account and environ
 /** The order of the key, so that a page costs its rows however many tokens there are. */
 const LIST_UNUSED = `select slot, created_at from tokens
   where account = ?account and environment = ?environment and created_at < ? and record is not null
-  and (created_at > ? or (created_at = ? and slot > ?))
+  and (created_at, slot) > (?, ?)
   and not exists (select 1 from token_uses
     where token_uses.account = tokens.account and token_uses.environment = tokens.environment
     and token_uses.slot = tokens.slot and token_uses.used_on >= ?)
@@ -184,9 +184,8 @@ export async function listUnusedTokens(
   after: UnusedToken | undefined,
   limit: number,
 ): Promise<UnusedToken[]> {
-  const createdAt = after?.createdAt ?? -1;
   const slot = after === undefined ? new Uint8Array(0) : (toSlot(after.token) ?? new Uint8Array(0));
-  const bounds = [cutoff, createdAt, createdAt, slot, toDay(cutoff)];
+  const bounds = [cutoff, after?.createdAt ?? -1, slot, toDay(cutoff)];
   const rows = await database.read(LIST_UNUSED, account, environment, ...bounds, limit);
   return rows.map((row) => ({ token: fromSlot(blob(row, 'slot')), createdAt: integer(row, 'created_at') }));
 }

@@ -82,6 +82,8 @@ export class TokenRetention {
   readonly #services: Services;
   /** When the rule of a tenant is evaluated next, in this process. */
   readonly #evaluateAt = new Map<string, number>();
+  /** The last token that an announced deletion of a tenant has deleted: rows before it are not read again. */
+  readonly #deletedUntil = new Map<string, UnusedToken>();
   #checkedUse: UsePosition | undefined;
 
   constructor(services: Services) {
@@ -164,8 +166,8 @@ export class TokenRetention {
     return 0;
   }
 
-  async *#pages(tenant: Tenant, cutoff: number): AsyncGenerator<UnusedToken[]> {
-    let after: UnusedToken | undefined;
+  async *#pages(tenant: Tenant, cutoff: number, from?: UnusedToken): AsyncGenerator<UnusedToken[]> {
+    let after = from;
     do {
       await yieldBeforeScan();
       const page = await listUnusedTokens(this.#services.database, tenant, cutoff, after, LIMITS.rowsPerSweep);
@@ -216,10 +218,13 @@ export class TokenRetention {
     const announcement = rule?.announcement;
     if (rule === undefined || announcement === undefined || announcement.actsAt > now) return 0;
     const batch = await this.#nextBatch(tenant, announcement.cutoff);
-    if (batch.length > 0) {
+    const last = batch.at(-1);
+    if (last !== undefined) {
+      const tokens = batch.map(({ token }) => token);
       await transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, (transaction) =>
-        this.#delete(transaction, tenant, rule, batch),
+        this.#delete(transaction, tenant, rule, tokens),
       );
+      this.#deletedUntil.set(tenantKey(tenant), last);
       return batch.length;
     }
     const ended = await upsertRule(keyring, tenant, { ...rule, announcement: undefined }, stored?.revision);
@@ -227,17 +232,18 @@ export class TokenRetention {
       transaction.write(ended, notPossible('retentionUnchanged'));
     });
     this.#evaluateAt.delete(tenantKey(tenant));
+    this.#deletedUntil.delete(tenantKey(tenant));
     return 0;
   }
 
   /** Returns the next tokens that are due; those that were altered in the database are left for an operator. */
-  async #nextBatch(tenant: Tenant, cutoff: number): Promise<string[]> {
+  async #nextBatch(tenant: Tenant, cutoff: number): Promise<UnusedToken[]> {
     const { database, keyring } = this.#services;
     const store = await TokenStore.load(database, keyring, tenant);
-    const batch: string[] = [];
-    for await (const tokens of this.#pages(tenant, cutoff))
-      for (const { token } of tokens) {
-        if ((await store.findDeletable(token))?.stored !== undefined) batch.push(token);
+    const batch: UnusedToken[] = [];
+    for await (const tokens of this.#pages(tenant, cutoff, this.#deletedUntil.get(tenantKey(tenant))))
+      for (const each of tokens) {
+        if ((await store.findDeletable(each.token))?.stored !== undefined) batch.push(each);
         if (batch.length === BATCH) return batch;
       }
     return batch;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { approve } from '../../console/wire/approvals.ts';
 import { DAY, MINUTE, SECOND } from '../../src/kernel/clock.ts';
-import { blob, write } from '../../src/storage/database.ts';
+import { blob, integer, write } from '../../src/storage/database.ts';
 import { fromSlot } from '../../src/vault/slot.ts';
 import { successData } from '../console/account-user.ts';
 import { joinAccount, newPerson, type UserClient } from '../console/console-client.ts';
@@ -151,6 +151,31 @@ describe('a retention rule', { timeout: 240_000 }, () => {
     assert.equal((await run('remove')).code, 0);
     service.advance(2 * MINUTE);
     await eventually(async () => (await listAlerts()).length === 0);
+  });
+
+  test('deletes many tokens in batches, each with its record', async () => {
+    await set(30);
+    const chd = Array.from({ length: 250 }, () => ({ card: luhnPan('455667'), name: 'Ana Lopez', exp: '12/29' }));
+    const body = { chd, tags: ['a tag'], scheme: 1 };
+    assert.equal((await service.call('POST', '/v1/tokenization/simple', { key, body })).status, 200);
+    const remaining = async (): Promise<number> => {
+      const live = 'select count(*) as number from tokens where account = ?account and record is not null';
+      const [row = {}] = await service.core.database.read(live, account);
+      return integer(row, 'number');
+    };
+    await pass(31);
+    await eventually(async () => (await announced()) === 250);
+    assert.equal(await remaining(), 250);
+    await pass(WAIT_DAYS);
+    await eventually(async () => (await remaining()) === 0 && (await announced()) === null);
+    const records = await service.core.database.read('select record from journal where account = ?account', account);
+    const deleted = records
+      .map(({ record }) => JSON.parse(String(record)))
+      .filter(({ action }) => action === 'token.deleted')
+      .map(({ targets }) => targets.length);
+    assert.deepEqual(deleted, [100, 100, 50]);
+    const tags = 'select count(*) as number from token_tags where account = ?account';
+    assert.equal(integer((await service.core.database.read(tags, account))[0] ?? {}, 'number'), 0);
   });
 
   test('concerns no token before uses were recorded for that long', async () => {
