@@ -1,6 +1,7 @@
 import { fingerprint } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import {
   blob,
   blobOrNull,
@@ -27,8 +28,13 @@ const OF_ROW = `where ${OF_TENANT} and created_at = ? and slot = ? and fingerpri
 const ADD_SECOND = `update tokens set next_fingerprint = ? ${OF_ROW} and next_fingerprint is null`;
 const PROMOTE = `update tokens set fingerprint = ?, fingerprint_version = ?, search = ? ${OF_ROW} and next_fingerprint = ?`;
 const REMOVE_SECOND = `update tokens set next_fingerprint = null ${OF_ROW} and next_fingerprint is not null`;
-const COUNT_BY_VERSION = `select fingerprint_version, count(*) as number from tokens
-  where ${OF_TENANT} and fingerprint is not null group by fingerprint_version`;
+/** One page of tokens in the order of time and slot, so that no statement takes long. */
+const PAGE = `from tokens where ${OF_TENANT} and (created_at, slot) > (?, ?) order by created_at, slot`;
+const COUNT_PAGE = `select fingerprint_version, count(*) as number
+  from (select fingerprint_version, fingerprint ${PAGE} limit ${LIMITS.rowsPerSealedCount}) as page
+  where fingerprint is not null group by fingerprint_version`;
+const END_OF_PAGE = `select created_at, slot ${PAGE} limit 1 offset ${LIMITS.rowsPerSealedCount - 1}`;
+const BEFORE_FIRST: readonly Value[] = [Number.MIN_SAFE_INTEGER, new Uint8Array(0)];
 
 /** Reads live tokens behind a position, in the order of time and slot. */
 export const readTokensToRekey = (
@@ -94,13 +100,18 @@ function promote(
 }
 
 /** Counts live tokens by the version of the key of their fingerprint. */
-export const countTokensByFingerprintVersion = async (
+export async function countTokensByFingerprintVersion(
   database: Database,
   { account, environment }: Tenant,
-): Promise<ReadonlyMap<number, number>> =>
-  new Map(
-    (await database.read(COUNT_BY_VERSION, account, environment)).map((row) => [
-      integer(row, 'fingerprint_version'),
-      integer(row, 'number'),
-    ]),
-  );
+): Promise<ReadonlyMap<number, number>> {
+  const counts = new Map<number, number>();
+  for (let after = BEFORE_FIRST; ; ) {
+    for (const row of await database.read(COUNT_PAGE, account, environment, ...after)) {
+      const version = integer(row, 'fingerprint_version');
+      counts.set(version, (counts.get(version) ?? 0) + integer(row, 'number'));
+    }
+    const [last] = await database.read(END_OF_PAGE, account, environment, ...after);
+    if (last === undefined) return counts;
+    after = tokenPosition(last);
+  }
+}
