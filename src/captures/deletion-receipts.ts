@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { AuditAction } from '../audit/audit.ts';
 import { AuditLogQuery, type LogEntry } from '../audit/audit-log-query.ts';
+import { loadVaultId } from '../audit/checkpoints.ts';
 import {
   digestRecordId,
   REMOVED_PARTS,
@@ -19,7 +20,6 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
 import { explain } from '../kernel/reasons.ts';
 import type { Database } from '../storage/database.ts';
-import { readRegister } from '../storage/lane-register.ts';
 import { TokenStore } from '../vault/token-store.ts';
 import { findCaptureRow } from './capture-store.ts';
 import { toSadPeriodTarget } from './captures.ts';
@@ -89,8 +89,7 @@ export class DeletionReceipts {
     { lane, sequence, hash, at }: LogEntry,
   ): Promise<Omit<ReceiptStatement, 'backups_before' | 'backups_end' | 'issued_at'>> {
     const { database, journalKey } = this.#services;
-    const register = await readRegister(database, journalKey);
-    const vault = typeof register === 'string' ? '' : (register.lanes[0]?.first ?? '');
+    const vault = await loadVaultId(database, journalKey);
     const from = subject.kind === 'sad' ? startOfHour(subject.expiredAt) : undefined;
     return {
       vault,
