@@ -57,11 +57,12 @@ function createCommand(receipt: Command, tools: CliContext): void {
         if (account !== undefined) await core.accounts.get(account);
         if (to !== undefined && existsSync(to))
           throw new UsageError(`--to: ${to} exists already; give the name of a new file`);
-        const [{ DeletionReceipts }, { formatReceipt }] = await Promise.all([
+        const [{ DeletionReceipts }, { formatReceipt }, { listBackups }] = await Promise.all([
           import('../captures/deletion-receipts.ts'),
           import('../audit/receipt.ts'),
+          import('../backup/backup-store.ts'),
         ]);
-        const receipts = new DeletionReceipts(core);
+        const receipts = new DeletionReceipts({ ...core, listBackups });
         const tenant = { account: subject.kind === 'sad' ? '' : (account ?? ''), environment };
         const issued = await asOperator(tools, core, (transaction) =>
           receipts.issue(transaction, { tenant, subject, backupDays }),
@@ -166,6 +167,9 @@ function toText(statement: ReceiptStatement, keyId: string): string {
       ...period,
       ['audit record', `lane ${audit.lane}, sequence ${audit.sequence}, SHA-256 ${audit.hash}`],
       ['backups', backups],
+      ...(statement.backups_known.length === 0
+        ? []
+        : ([['known backups', statement.backups_known.join(', ')]] as const)),
       ['issued', statement.issued_at],
     ]),
   ].join('\n');
