@@ -35,10 +35,15 @@ const TAGS = [['web'], ['web', 'returning'], ['app'], ['subscription', 'monthly'
 /** Sends with a merchant's key, each time under another idempotency key. */
 export type ApiClient = (path: string, body: object) => Promise<TestResponse>;
 
-export function newApiClient(service: TestService, key: string, environment: 'sandbox' | 'production'): ApiClient {
+export function newApiClient(
+  service: TestService,
+  key: string,
+  environment: 'sandbox' | 'production',
+  name = 'order',
+): ApiClient {
   let sent = 0;
   return (path, body) =>
-    service.call('POST', path, { key, environment, body, headers: { 'idempotency-key': `order-${++sent}` } });
+    service.call('POST', path, { key, environment, body, headers: { 'idempotency-key': `${name}-${++sent}` } });
 }
 
 const good = (response: TestResponse) => {
