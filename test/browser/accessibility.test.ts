@@ -14,8 +14,6 @@ const NOT_SHOWN_ELSEWHERE = [
   'payments',
   'payment-doubtful',
   'requests',
-  'webhooks',
-  'webhook',
   'proxy',
   'workbench',
   'alerts',

@@ -236,9 +236,6 @@ describe('a change in production under dual control', () => {
       'team.invite',
       'team.reset',
       'token.delete',
-      'webhook.create',
-      'webhook.edit',
-      'webhook.rotate',
     ]);
   });
 });

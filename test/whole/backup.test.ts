@@ -24,7 +24,6 @@ import { sharedPostgres } from '../fixtures/postgres.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { CARD, order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, dataOf, TOKENIZE, TOKENS, tokensIn } from '../interface/vault-requests.ts';
-import { onlyLong } from '../scope.ts';
 
 type Variables = Record<string, string>;
 
@@ -35,8 +34,6 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
     timeout: 120_000,
     skip: kind === 'PostgreSQL' && skipPostgres,
   }, () => {
-    /** The code is the same for a snapshot of either database. */
-    const skip = kind === 'PostgreSQL' && onlyLong;
     let directory: string;
     let service: TestService;
     let keys: AgeKey;
@@ -139,7 +136,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.deepEqual([listed.id, listed.file, listed.present, others], [written.id, file, true, []]);
     });
 
-    test('contains nothing in clear', { skip }, () => {
+    test('contains nothing in clear', () => {
       const search = new Search([pan, name]);
       for (const entry of readdirSync(directory, { recursive: true, withFileTypes: true })) {
         if (!entry.isFile()) continue;
@@ -189,7 +186,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.equal((await service.call('GET', inspect(), { key: apiKey })).status, 200);
     });
 
-    test('with a wrong identity, cut, altered or of another format changes nothing', { skip }, async () => {
+    test('with a wrong identity, cut, altered or of another format changes nothing', async () => {
       const target = await elsewhere('refused');
       const file = inFolder('backups', 'first.age');
       const bytes = readFileSync(file);
@@ -242,7 +239,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
         assert.match(text, new RegExp(`^${metric} [0-9.e-]+$`, 'm'));
     });
 
-    test('fails its drill when it is damaged, and exits with 1', { skip }, async () => {
+    test('fails its drill when it is damaged, and exits with 1', async () => {
       const bytes = readFileSync(inFolder('backups', 'first.age'));
       mkdirSync(inFolder('damaged'));
       writeFileSync(inFolder('damaged', 'cut.age'), bytes.subarray(0, bytes.length - 100));
@@ -255,7 +252,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.deepEqual([last.outcome, last.detail.what], ['failed', 'cut.age']);
     });
 
-    test('fails its drill when a record in it cannot be opened', { skip }, async () => {
+    test('fails its drill when a record in it cannot be opened', async () => {
       const [row] = await service.core.database.read('select record from captures limit 1');
       const record = Uint8Array.from(row?.['record'] as Uint8Array);
       const replace = (by: Uint8Array): Promise<unknown> =>
@@ -278,9 +275,7 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.equal(basename(newest.file), 'newest.age');
     });
 
-    test('older ones are removed and recorded beyond the number to keep, and other files are not', {
-      skip,
-    }, async () => {
+    test('older ones are removed and recorded beyond the number to keep, and other files are not', async () => {
       const folder = inFolder('kept');
       mkdirSync(folder);
       writeFileSync(join(folder, 'unknown.age'), 'of another vault');

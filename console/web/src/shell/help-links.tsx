@@ -12,7 +12,7 @@ export function HelpLinks() {
   const reference = `${useApiUrl(lastEnvironment)}/docs`;
   if (item === undefined) return null;
   return (
-    <Group component="nav" aria-label={t('help')} gap="md" mb={14}>
+    <Group component="nav" aria-label={t('help')} gap="md" mb={14} ml="auto">
       <Anchor component={Link} to={`/guides/${item.guide}`} size="xs">
         <BookOpen size={12} aria-hidden /> {t('guide')}
       </Anchor>

@@ -28,7 +28,6 @@ import { status } from './es/status.ts';
 import { team } from './es/team.ts';
 import { testPayment } from './es/test-payment.ts';
 import { tokens } from './es/tokens.ts';
-import { webhooks } from './es/webhooks.ts';
 import { workbench } from './es/workbench.ts';
 
 /** Spanish texts by namespace. */
@@ -62,6 +61,5 @@ export const es: typeof en = {
   team,
   testPayment,
   tokens,
-  webhooks,
   workbench,
 };

@@ -39,10 +39,10 @@ export function TryPanel({ payments }: { readonly payments: Onboarding['payments
                   {t('commands.paymentsOff')}
                 </Alert>
               ) : (
-                <Stack gap="xs" align="flex-start">
+                <Stack gap="xs">
                   <CodeBlock label={t(`commands.${tab}`)} code={BUILDERS[tab](curl)} />
                   {tab === 'payment' && mayTest && (
-                    <Anchor component={Link} to={`/a/${account}/sandbox/test-payment`} size="sm">
+                    <Anchor component={Link} to={`/a/${account}/sandbox/test-payment`} size="sm" w="fit-content">
                       {t('commands.sendTest')}
                     </Anchor>
                   )}

@@ -6,6 +6,7 @@ import {
   EXAMPLES,
   type ExampleName,
   findPathRecord,
+  findUsedRecord,
   GROUP_NAMES,
   type Group as GroupName,
   isProxy,
@@ -52,7 +53,7 @@ export function Choices({ bench, records }: ChoicesProps) {
         {t(`about.${operation}`)} <code>{`${method} ${path.replace(/:([a-z]+)/, '{$1}')}`}</code>
       </Text>
       <PathParameter bench={bench} />
-      <RecordsNote {...records} group={group} />
+      <RecordsNote bench={bench} records={records} />
     </Stack>
   );
 }
@@ -104,25 +105,16 @@ function PathParameter({ bench: { operation, group, request, edit, fault } }: { 
   );
 }
 
-/** Explains which records the examples use, or what is missing. */
-function RecordsNote({
-  token,
-  capture,
-  payment,
-  areLoaded,
-  group,
-}: ChoicesProps['records'] & { readonly group: GroupName }) {
+const MISSING = { token: 'noToken', capture: 'noCapture', payment: 'noPayment' } as const;
+
+/** Explains which record the example uses, or that there is none. */
+function RecordsNote({ bench: { operation, group, example }, records }: ChoicesProps) {
   const { t } = useTranslation('workbench');
-  if (!areLoaded) return null;
-  const missing = {
-    tokens: token === undefined && t('noToken'),
-    captures: capture === undefined && t('noCapture'),
-    payments: payment === undefined && t('noPayment'),
-    proxy: token === undefined ? t('noToken') : capture === undefined && t('noCapture'),
-  };
+  const used = findUsedRecord({ operation, group, example }, OPERATIONS[operation].path);
+  if (!records.areLoaded || used === undefined) return null;
   return (
     <Text size="sm" c="dimmed">
-      {missing[group] || t('newest')}
+      {records[used] === undefined ? t(MISSING[used]) : t('newest')}
     </Text>
   );
 }

@@ -124,3 +124,15 @@ const PARAMETERS = { tokens: 'token', captures: 'capture', payments: 'payment' }
 export function findPathRecord(path: string, group: Group): keyof Records | undefined {
   return path.includes('/:') && group !== 'proxy' ? PARAMETERS[group] : undefined;
 }
+
+interface ExampleChoice {
+  readonly operation: Operation;
+  readonly group: Group;
+  readonly example: ExampleName;
+}
+
+/** Returns the record that an example names; undefined when it names none. */
+export function findUsedRecord({ operation, group, example }: ExampleChoice, path: string): keyof Records | undefined {
+  if (isProxy(operation)) return example === 'capture' ? 'capture' : 'token';
+  return operation === 'deleteTokens' ? 'token' : findPathRecord(path, group);
+}

@@ -60,7 +60,7 @@ export const payments = {
   ofRequested: '{{amount}} requested',
   filters: {
     id: 'Payment id',
-    idHint: 'Any id of the payment, or its reference at the processor',
+    idHint: 'Any of its ids',
     status: 'Status',
     type: 'Type',
     processor: 'Processor',

@@ -61,7 +61,7 @@ export const payments: typeof english = {
   ofRequested: '{{amount}} solicitados',
   filters: {
     id: 'Id del pago',
-    idHint: 'Cualquier id del pago, o su referencia en el procesador',
+    idHint: 'Cualquier id',
     status: 'Estado',
     type: 'Tipo',
     processor: 'Procesador',
