@@ -97,6 +97,8 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/vault/token-queries.ts',
   'src/vault/token-retention.ts',
   'src/vault/vault.ts',
+  'src/webhooks/webhook.ts',
+  'src/webhooks/webhooks.ts',
 ];
 
 /** Further files that the console may import, each with its reason. */
@@ -144,6 +146,7 @@ const SHARED_FURTHER: Readonly<Record<string, string>> = {
   'src/storage/sort-order.ts': 'the orders of lists',
   'src/storage/table.ts': 'the type of its tables',
   'src/storage/wrapped-key-store.ts': 'the keyring page',
+  'src/webhooks/signature.ts': 'the text of a secret that is shown once',
 };
 
 /** The tables that the console may write to; all others are written by the use cases of the vault. */

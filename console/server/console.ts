@@ -1,6 +1,7 @@
 import { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import type { Usage } from '../../src/accounts/usage.ts';
 import { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
+import { listBackups } from '../../src/backup/backup-store.ts';
 import { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import { DeletionReceipts, type ReceiptServices } from '../../src/captures/deletion-receipts.ts';
 import type { SadKeys } from '../../src/crypto/sad-keys.ts';
@@ -64,7 +65,7 @@ export function createConsoleInterface(dependencies: ConsoleDependencies, limits
     paymentQueries: new PaymentQueries({ database, keyring }),
     usageOverview: new UsageOverview({ usage, database, clock }),
     auditReading: new AuditLogQuery({ database, random }),
-    receipts: new DeletionReceipts(dependencies),
+    receipts: new DeletionReceipts({ ...dependencies, listBackups }),
     requestLogQuery: new RequestLogQuery({ database }),
     alerts: new Alerts(dependencies),
     workbench: new Workbench(dependencies, dependencies),

@@ -33,6 +33,7 @@ import type { Driver } from '../../src/storage/database.ts';
 import type { TokenQueries } from '../../src/vault/token-queries.ts';
 import type { TokenRetention } from '../../src/vault/token-retention.ts';
 import type { Vault } from '../../src/vault/vault.ts';
+import type { Webhooks } from '../../src/webhooks/webhooks.ts';
 import type { Alerts } from '../alerts/alerts.ts';
 import type { RequestedCall } from '../approvals/approval.ts';
 import type { Approvals } from '../approvals/approvals.ts';
@@ -72,6 +73,7 @@ export interface ConsoleServices {
   readonly payments: Payments;
   readonly unknownOutcomes: UnknownOutcomes;
   readonly proxy: PayloadProxy;
+  readonly webhooks: Webhooks;
   readonly transactions: Transactions;
   readonly usageOverview: UsageOverview;
   readonly totals: RecordTotals;

@@ -23,6 +23,7 @@ import { teamRoutes } from './routes/team.ts';
 import { tokenRoutes } from './routes/tokens.ts';
 import { unknownOutcomeRoutes } from './routes/unknown-outcomes.ts';
 import { viewRoutes } from './routes/views.ts';
+import { webhookRoutes } from './routes/webhooks.ts';
 import { workbenchRoutes } from './routes/workbench.ts';
 
 /** Every route of the console. */
@@ -47,6 +48,7 @@ export const routes: readonly Route[] = [
   ...paymentOperationRoutes,
   ...unknownOutcomeRoutes,
   ...proxyRoutes,
+  ...webhookRoutes,
   ...workbenchRoutes,
   ...viewRoutes,
   ...auditRoutes,

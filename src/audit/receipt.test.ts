@@ -29,6 +29,7 @@ const STATEMENT: ReceiptStatement = {
   audit: { account: 'acct_1', lane: 1, sequence: 7, hash: 'cd'.repeat(32) },
   backups_before: '2027-01-01T00:00:00.000Z',
   backups_end: null,
+  backups_known: [],
   issued_at: '2027-01-02T00:00:00.000Z',
 };
 

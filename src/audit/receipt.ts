@@ -47,6 +47,8 @@ export interface ReceiptStatement {
   readonly backups_before: string | null;
   /** The time at which the last of these backups ends, as the operator stated; null without such a statement. */
   readonly backups_end: string | null;
+  /** Ids of backups from before the deletion that the vault has written and that had not ended when it was issued. */
+  readonly backups_known: readonly string[];
   readonly issued_at: string;
 }
 

@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import type { AuditAction } from '../audit/audit.ts';
 import { AuditLogQuery, type LogEntry } from '../audit/audit-log-query.ts';
+import { loadVaultId } from '../audit/checkpoints.ts';
 import {
   digestRecordId,
   REMOVED_PARTS,
@@ -17,9 +18,9 @@ import type { Transaction } from '../idempotency/transaction.ts';
 import { type Clock, DAY, formatIso8601, formatIso8601OrNull, HOUR, type Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { explain } from '../kernel/reasons.ts';
 import type { Database } from '../storage/database.ts';
-import { readRegister } from '../storage/lane-register.ts';
 import { TokenStore } from '../vault/token-store.ts';
 import { findCaptureRow } from './capture-store.ts';
 import { toSadPeriodTarget } from './captures.ts';
@@ -39,11 +40,19 @@ export interface ReceiptRequest {
   readonly backupDays: number | undefined;
 }
 
+/** A backup that exists, with the moment that it contains. */
+interface KnownBackup {
+  readonly id: string;
+  readonly createdAt: number;
+}
+
 export interface ReceiptServices {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly sadKeys: SadKeys;
   readonly signingKeys: Pick<SigningKeys, 'sign'>;
+  /** Returns the backups that have not ended, the oldest first. */
+  listBackups(database: Database): Promise<readonly KnownBackup[]>;
   readonly journalKey: KeyObject;
   readonly clock: Clock;
   readonly random: Random;
@@ -77,6 +86,7 @@ export class DeletionReceipts {
     const receipt = await signReceipt(this.#services.signingKeys, {
       ...(await this.#describe(tenant, subject, entry)),
       ...describeBackups(subject.kind, entry.at, backupDays),
+      backups_known: await this.#listBackupsBefore(subject.kind, entry.at),
       issued_at: formatIso8601(this.#services.clock()),
     });
     transaction.record({ action: 'receipt.issued', outcome: 'success', ...tenant, targets: [target] });
@@ -87,10 +97,9 @@ export class DeletionReceipts {
     { account, environment }: Tenant,
     subject: ReceiptSubject,
     { lane, sequence, hash, at }: LogEntry,
-  ): Promise<Omit<ReceiptStatement, 'backups_before' | 'backups_end' | 'issued_at'>> {
+  ): Promise<Omit<ReceiptStatement, 'backups_before' | 'backups_end' | 'backups_known' | 'issued_at'>> {
     const { database, journalKey } = this.#services;
-    const register = await readRegister(database, journalKey);
-    const vault = typeof register === 'string' ? '' : (register.lanes[0]?.first ?? '');
+    const vault = await loadVaultId(database, journalKey);
     const from = subject.kind === 'sad' ? startOfHour(subject.expiredAt) : undefined;
     return {
       vault,
@@ -130,6 +139,14 @@ export class DeletionReceipts {
     // The value may have been issued again since, to another card.
     const createdAt = token.stored?.token.createdAt ?? 0;
     return createdAt <= deletedAt;
+  }
+
+  /** The keys of sensitive authentication data are in no backup. */
+  async #listBackupsBefore(kind: ReceiptKind, deletedAt: number): Promise<string[]> {
+    if (kind === 'sad') return [];
+    const backups = await this.#services.listBackups(this.#services.database);
+    const before = backups.filter(({ createdAt }) => createdAt <= deletedAt).map(({ id }) => id);
+    return before.slice(-LIMITS.backupsPerReceipt);
   }
 
   async #assertLogIntact({ account }: Tenant): Promise<void> {

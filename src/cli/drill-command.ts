@@ -141,12 +141,12 @@ async function openAndCheck(
       Promise.resolve({ count: sadKeys, ...(sadKeys > 0 && { fault: 'it contains keys of security codes' }) }),
     ),
   );
-  const [{ MAC_TABLES }, { SEALED_COLUMNS }, ofConsole] = await Promise.all([
+  const [{ MAC_TABLES }, { listSealedColumns }] = await Promise.all([
     import('../accounts/mac-tables.ts'),
     import('../tables.ts'),
-    tools.listSealedConsoleColumns?.() ?? [],
   ]);
-  const seals = { columns: [...SEALED_COLUMNS, ...ofConsole], macs: MAC_TABLES, rows: manifest.rows, sample };
+  const columns = await listSealedColumns(tools.listSealedConsoleColumns);
+  const seals = { columns, macs: MAC_TABLES, rows: manifest.rows, sample };
   const open = await runCheck('open', clock, async () => {
     const { rootKey } = manifest;
     if (rootKey !== live.rootKeyCheck)

@@ -1,10 +1,8 @@
-import { createPublicKey, type KeyObject } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import type { ReceiptStatement } from '../audit/receipt.ts';
 import type { ReceiptSubject } from '../captures/deletion-receipts.ts';
 import { createIfAbsent } from '../crypto/secret-file.ts';
-import { toKeyId } from '../crypto/signing-key.ts';
 import { parseIso8601 } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -59,11 +57,12 @@ function createCommand(receipt: Command, tools: CliContext): void {
         if (account !== undefined) await core.accounts.get(account);
         if (to !== undefined && existsSync(to))
           throw new UsageError(`--to: ${to} exists already; give the name of a new file`);
-        const [{ DeletionReceipts }, { formatReceipt }] = await Promise.all([
+        const [{ DeletionReceipts }, { formatReceipt }, { listBackups }] = await Promise.all([
           import('../captures/deletion-receipts.ts'),
           import('../audit/receipt.ts'),
+          import('../backup/backup-store.ts'),
         ]);
-        const receipts = new DeletionReceipts(core);
+        const receipts = new DeletionReceipts({ ...core, listBackups });
         const tenant = { account: subject.kind === 'sad' ? '' : (account ?? ''), environment };
         const issued = await asOperator(tools, core, (transaction) =>
           receipts.issue(transaction, { tenant, subject, backupDays }),
@@ -85,10 +84,13 @@ function checkCommand(receipt: Command, tools: CliContext, exit: (code: number) 
     .option('--record <id>', 'id that the receipt must be about, as token:… or capture:…')
     .option('--json', 'print JSON')
     .action(async (file: string, { key, record, json }: CheckOptions) => {
-      const { isReceiptOf, openReceipt, parseReceipt } = await import('../audit/receipt.ts');
+      const [{ isReceiptOf, openReceipt, parseReceipt }, { parsePublicKeys }] = await Promise.all([
+        import('../audit/receipt.ts'),
+        import('../audit/check-export.ts'),
+      ]);
       const receipt = parseReceipt(readSmallFile(file));
       if (receipt === undefined) throw new UsageError(`${file}: expected a receipt of cardvault`);
-      const statement = openReceipt(parsePublicKeys(readSmallFile(key), key), receipt);
+      const statement = openReceipt(parsePublicKeys(readSmallFile(key)), receipt);
       const fault =
         typeof statement === 'string'
           ? FAULTS[statement]
@@ -141,19 +143,6 @@ function readSmallFile(file: string): string {
   }
 }
 
-/** Returns the public keys of a file by their ids. */
-function parsePublicKeys(text: string, file: string): ReadonlyMap<string, KeyObject> {
-  const blocks = text.match(/-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g) ?? [];
-  try {
-    const keys = blocks.map((pem) => createPublicKey(pem));
-    if (keys.length > 0 && keys.every(({ asymmetricKeyType }) => asymmetricKeyType === 'ed25519'))
-      return new Map(keys.map((key) => [toKeyId(key), key]));
-  } catch {
-    // The file is rejected below; the error of the parser may quote it.
-  }
-  throw new UsageError(`${file}: expected public keys of Ed25519 in PEM`);
-}
-
 function toText(statement: ReceiptStatement, keyId: string): string {
   const { kind, account, environment, audit, backups_before: before, backups_end: end } = statement;
   const period =
@@ -178,6 +167,9 @@ function toText(statement: ReceiptStatement, keyId: string): string {
       ...period,
       ['audit record', `lane ${audit.lane}, sequence ${audit.sequence}, SHA-256 ${audit.hash}`],
       ['backups', backups],
+      ...(statement.backups_known.length === 0
+        ? []
+        : ([['known backups', statement.backups_known.join(', ')]] as const)),
       ['issued', statement.issued_at],
     ]),
   ].join('\n');

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { formatIso8601, formatIso8601OrNull, parseIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { formatSecret } from '../webhooks/signature.ts';
-import type { StoredEndpoint } from '../webhooks/webhook-store.ts';
+import type { StoredEndpoint } from '../webhooks/webhook.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
 import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
 import { formatDetails, formatTable, printResult, UsageError } from './output.ts';

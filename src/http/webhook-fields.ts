@@ -1,5 +1,6 @@
 import { formatIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { StoredEndpoint } from '../webhooks/webhook.ts';
 import {
   DELIVERY_ERRORS,
   DELIVERY_STATUSES,
@@ -7,7 +8,6 @@ import {
   DISABLED_REASONS,
   type LastAttempt,
 } from '../webhooks/webhook.ts';
-import type { StoredEndpoint } from '../webhooks/webhook-store.ts';
 import { anyString, list, object, optional, output, plainText, type ValueOf } from './fields.ts';
 
 /** Fields of the endpoints of webhooks (webhooks.md 1). */

@@ -326,6 +326,8 @@ export const LIMITS = {
   unusedDays: { min: 30, max: 3650 },
   /** Tokens of a tenant in one process whose use was written today. */
   rememberedTokenUses: 200_000,
+  /** Backups that a receipt of a deletion names, the newest. */
+  backupsPerReceipt: 1000,
   /** Days for which a receipt of a deletion may state that backups are stored. */
   backupDays: 3650,
   /** Interval of the notes of the audit log's heads: an attacker can cut off at most this much unnoticed. */

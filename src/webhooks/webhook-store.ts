@@ -24,6 +24,7 @@ import type {
   Endpoint,
   EndpointSecret,
   LastAttempt,
+  StoredEndpoint,
 } from './webhook.ts';
 
 export const TABLES: readonly Table[] = [
@@ -141,12 +142,6 @@ interface EndpointRecord {
   readonly description?: string | undefined;
   readonly disabled?: DisabledReason | undefined;
   readonly secrets: readonly { readonly bytes: string; readonly until?: number | undefined }[];
-}
-
-/** An endpoint with its last attempt. */
-export interface StoredEndpoint {
-  readonly endpoint: Endpoint;
-  readonly last: LastAttempt | undefined;
 }
 
 const endpointContext = (
@@ -397,6 +392,15 @@ export async function listDeliveries(
     nextAttemptAt: integerOrNull(row, 'next_attempt_at'),
   }));
 }
+
+const HAS_DELIVERY = `select 1 as held from webhook_deliveries where ${OF_TENANT} and endpoint = ? and event = ?`;
+
+export const hasDelivery = async (
+  database: Database,
+  tenant: Tenant,
+  endpoint: string,
+  event: string,
+): Promise<boolean> => (await database.read(HAS_DELIVERY, ...scopeOf(tenant), endpoint, event)).length > 0;
 
 /** Conflicts when there is no such delivery. */
 export const replayDelivery = (tenant: Tenant, endpoint: string, event: string, now: number): Write =>

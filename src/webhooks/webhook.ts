@@ -66,6 +66,12 @@ export interface LastAttempt {
   readonly error: DeliveryError | undefined;
 }
 
+/** An endpoint with its last attempt. */
+export interface StoredEndpoint {
+  readonly endpoint: Endpoint;
+  readonly last: LastAttempt | undefined;
+}
+
 export const DELIVERY_STATUSES = ['waiting', 'delivered', 'failed'] as const;
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number];
 

@@ -21,6 +21,7 @@ import {
   type Endpoint,
   type EndpointSecret,
   isEventType,
+  type StoredEndpoint,
   TEST_TYPE,
 } from './webhook.ts';
 import {
@@ -28,6 +29,8 @@ import {
   deleteEndpoint,
   failWaiting,
   findEndpoint,
+  findEvent,
+  hasDelivery,
   hasOldEvents,
   insertEndpoint,
   listDeliveries,
@@ -36,7 +39,6 @@ import {
   purgeOldEvents,
   replayDelivery,
   replayFailed,
-  type StoredEndpoint,
   updateEndpoint,
 } from './webhook-store.ts';
 
@@ -120,6 +122,11 @@ export class Webhooks {
     return { endpoint, secret };
   }
 
+  /** Throws what creating or changing an endpoint with these attributes would throw. */
+  assertAttributes(tenant: Tenant, attributes: EndpointChanges): void {
+    this.#check(tenant, attributes);
+  }
+
   list(tenant: Tenant): Promise<StoredEndpoint[]> {
     return listEndpoints(this.#database, this.#keyring, tenant);
   }
@@ -145,7 +152,7 @@ export class Webhooks {
       ...endpoint,
       url: changes.url ?? endpoint.url,
       events: changes.events ?? endpoint.events,
-      description: changes.description ?? endpoint.description,
+      description: changes.description === '' ? undefined : (changes.description ?? endpoint.description),
       disabledReason,
     };
     transaction.write(await updateEndpoint(this.#keyring, tenant, changed));
@@ -196,6 +203,12 @@ export class Webhooks {
       before,
       limit: LIMITS.webhookDeliveriesPerPage,
     });
+  }
+
+  /** Returns the body of an event that the endpoint gets; undefined when there is no such delivery. */
+  async readEvent(tenant: Tenant, id: string, eventId: string): Promise<string | undefined> {
+    if (!(await hasDelivery(this.#database, tenant, id, eventId))) return undefined;
+    return (await findEvent(this.#database, this.#keyring, tenant, eventId))?.body.toString('utf8');
   }
 
   /**
@@ -277,7 +290,7 @@ export class Webhooks {
 
   #check(tenant: Tenant, { url, events, description }: EndpointChanges): Partial<EndpointAttributes> {
     if (events !== undefined) assertEvents(events);
-    if (description !== undefined) {
+    if (description !== undefined && description !== '') {
       assertDisplayable(description, 'description');
       if (containsPan(description)) throw invalidField('description', 'noCard');
     }

@@ -14,6 +14,8 @@ const NOT_SHOWN_ELSEWHERE = [
   'payments',
   'payment-doubtful',
   'requests',
+  'webhooks',
+  'webhook',
   'proxy',
   'workbench',
   'alerts',

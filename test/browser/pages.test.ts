@@ -182,6 +182,53 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     assert.match((await page.getByRole('main').textContent()) ?? '', /Refund[\s\S]*20\.00[\s\S]*8\.50[\s\S]*9\.50/);
   });
 
+  it('a webhook is created with its secret, changed, tried and deleted', async () => {
+    await filled.harbour.developer.stepUp();
+    const page = await open('developer', sandbox('webhooks'), 'Webhooks');
+    const main = page.getByRole('main');
+    await press(main, 'Create webhook');
+    await dialogOf(page).getByLabel('Address').fill('https://10.0.0.1/cardvault');
+    await press(dialogOf(page), 'Create webhook');
+    // An address of a private network, refused at its field.
+    await dialogOf(page).locator('[aria-invalid="true"]').waitFor();
+    await dialogOf(page).getByLabel('Address').fill('https://books.harbour.example/cardvault');
+    await dialogOf(page).getByLabel('All events, also those of later versions').uncheck();
+    await dialogOf(page).getByLabel('payment.declined').check();
+    await press(dialogOf(page), 'Create webhook');
+    await dialogOf(page)
+      .getByText(/^whsec_/)
+      .waitFor();
+    const secret =
+      (await dialogOf(page)
+        .getByText(/^whsec_/)
+        .textContent()) ?? '';
+    await dialogOf(page).getByLabel('I have stored it').check();
+    await press(dialogOf(page), 'Done');
+    await dialogOf(page).waitFor({ state: 'detached' });
+    await main.getByRole('link', { name: 'https://books.harbour.example/cardvault' }).click();
+    await headed(page, 'Webhook');
+    assert.ok(!(await page.content()).includes(secret));
+    await press(main, 'Edit webhook');
+    await dialogOf(page).getByLabel('Description').fill('Bookshop');
+    await press(dialogOf(page), 'Save changes');
+    await notice(page, 'Webhook changed.');
+    await main.getByText('Bookshop').waitFor();
+    await press(main, 'Send test event');
+    await main.getByRole('status').filter({ hasText: 'Not delivered: Address unknown or not allowed' }).waitFor();
+    await press(main, 'Replace secret');
+    await press(dialogOf(page), 'Replace secret');
+    await dialogOf(page)
+      .getByText(/^whsec_/)
+      .waitFor();
+    await dialogOf(page).getByLabel('I have stored it').check();
+    await press(dialogOf(page), 'Done');
+    await dialogOf(page).waitFor({ state: 'detached' });
+    await press(main, 'Delete webhook');
+    await press(dialogOf(page), 'Delete webhook');
+    await notice(page, 'Webhook deleted.');
+    await headed(page, 'Webhooks');
+  });
+
   it('a key of the processor is shown with its fingerprint', async () => {
     const key = newKeyPair();
     await filled.harbour.developer.stepUp();

@@ -18,6 +18,7 @@ const IN_ENVIRONMENT = {
   'Temporary card data': 'captures',
   'API keys': 'keys',
   'Request log': 'requests',
+  Webhooks: 'webhooks',
   Proxy: 'proxy',
   Workbench: 'workbench',
 };
@@ -44,7 +45,7 @@ const OF_OPERATORS = [
 const HIDDEN: Readonly<Record<Role, readonly string[]>> = {
   owner: [],
   developer: ['Settings'],
-  analyst: ['API keys', 'Request log', 'Proxy', 'Workbench', 'Audit log', 'Settings'],
+  analyst: ['API keys', 'Request log', 'Webhooks', 'Proxy', 'Workbench', 'Audit log', 'Settings'],
   auditor: ['Workbench', 'Settings'],
 };
 
@@ -92,6 +93,8 @@ describe('the pages of a role', { skip: whyNoChromium() }, () => {
     [`${sandbox()}/tokens/${filled.harbour.token}`, 'Delete token', CHANGERS],
     [`${sandbox()}/captures/${filled.harbour.capture}`, 'Delete capture', CHANGERS],
     [`${sandbox()}/payments/${filled.harbour.payments.get('HB-1003')}`, 'Refund payment', [...CHANGERS, 'analyst']],
+    [`${sandbox()}/webhooks`, 'Create webhook', CHANGERS],
+    [`${sandbox()}/webhooks/${filled.harbour.webhook}`, 'Delete webhook', CHANGERS],
     [`${sandbox()}/proxy`, 'Remove proxy configuration', CHANGERS],
     [`${account()}/team`, 'Invite user', ['owner']],
     [`${account()}/onboarding`, 'Request payments', ['owner']],

@@ -5,6 +5,7 @@ import { approveActivation, declineActivation } from '../../console/wire/operato
 import { capturePaymentManually, refundPaymentManually } from '../../console/wire/payments.ts';
 import { configureProxy } from '../../console/wire/proxy.ts';
 import { inviteToTeam } from '../../console/wire/team.ts';
+import { createWebhook } from '../../console/wire/webhooks.ts';
 import type { Permission } from '../../src/accounts/permission.ts';
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
@@ -37,6 +38,7 @@ interface Harbour extends People {
   /** Records of the sandbox. */
   readonly token: string;
   readonly capture: string;
+  readonly webhook: string;
   /** Collected. */
   readonly productionPayment: string;
 }
@@ -71,10 +73,10 @@ export async function startSeededService(endsAt = Date.now()): Promise<SeededSer
   };
   await signIn();
   const northwind = await newcomer(service);
-  await workOfToday(service, operator, { account, ...people, payments, productionPayment });
+  const webhook = await workOfToday(service, operator, { account, ...people, payments, productionPayment });
   const [token = ''] = await storeCards(senders.sandbox, 0);
   const [capture = ''] = await storeCaptures(senders.sandbox);
-  const harbour = { account, ...people, payments, productionPayment, token, capture };
+  const harbour = { account, ...people, payments, productionPayment, token, capture, webhook };
   return { service, harbour, northwind, operator, signIn: () => signIn(northwind.owner) };
 }
 
@@ -182,8 +184,8 @@ async function newcomer(service: TestService) {
 
 type Workers = People & Pick<Harbour, 'account' | 'payments' | 'productionPayment'>;
 
-/** Changes of users in the console: the proxy, the team, and changes in production under dual control. */
-async function workOfToday(service: TestService, operator: Member, workers: Workers): Promise<void> {
+/** Changes of users in the console: the proxy, a webhook, the team, and changes in production under dual control. Returns the webhook. */
+async function workOfToday(service: TestService, operator: Member, workers: Workers): Promise<string> {
   const { account, owner, developer, payments, productionPayment } = workers;
   const tenant = (environment: string, more: object = {}) => ({ account, environment, ...more });
   const keys = { processor_public_key: publicPem(newKeyPair()), merchant_private_key: privatePem(newKeyPair()) };
@@ -197,6 +199,11 @@ async function workOfToday(service: TestService, operator: Member, workers: Work
   await developer.call(configureProxy, tenant('sandbox'), {
     merchant_private_key: privatePem(newKeyPair()),
     overlap_minutes: 1440,
+  });
+  const { result } = await developer.call(createWebhook, tenant('sandbox'), {
+    url: 'https://shop.harbour.example/cardvault',
+    events: ['key.expiring', 'token.deleted'],
+    description: 'Shop server',
   });
   await developer.call(capturePaymentManually, tenant('sandbox', { id: payments.get('HB-1018') }), {
     expected_operations: 1,
@@ -215,6 +222,7 @@ async function workOfToday(service: TestService, operator: Member, workers: Work
   );
   await changesByTwo({ account, owner, developer, productionPayment });
   await operator.stepUp();
+  return result.webhook.id;
 }
 
 async function changesByTwo({

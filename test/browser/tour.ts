@@ -32,6 +32,8 @@ export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] 
     of('owner', 'keys', `${sandbox}/keys`, 'API keys'),
     of('owner', 'keys-production', `${account}/production/keys`, 'API keys'),
     of('owner', 'requests', `${sandbox}/requests`, 'Request log'),
+    of('owner', 'webhooks', `${sandbox}/webhooks`, 'Webhooks'),
+    of('owner', 'webhook', `${sandbox}/webhooks/${harbour.webhook}`, 'Webhook'),
     of('owner', 'proxy', `${sandbox}/proxy`, 'Proxy'),
     of('owner', 'test-payment', `${sandbox}/test-payment`, 'Send a test payment'),
     of('owner', 'workbench', `${sandbox}/workbench`, 'Workbench'),

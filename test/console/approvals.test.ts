@@ -236,6 +236,9 @@ describe('a change in production under dual control', () => {
       'team.invite',
       'team.reset',
       'token.delete',
+      'webhook.create',
+      'webhook.edit',
+      'webhook.rotate',
     ]);
   });
 });

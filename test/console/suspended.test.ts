@@ -15,6 +15,7 @@ import { newPerson, type UserClient } from './console-client.ts';
 const OPERATOR = { actor: { type: 'operator' } } as const;
 /** Allowed calls other than GET: they search, or revoke access. */
 const GOES_ON = [
+  'DELETE /api/accounts/:account/:environment/webhooks/:id',
   'DELETE /api/accounts/:account/activation-requests/:id',
   'DELETE /api/accounts/:account/approvals/:id',
   'DELETE /api/accounts/:account/team/:person',
@@ -25,6 +26,7 @@ const GOES_ON = [
   'POST /api/accounts/:account/:environment/keys/search',
   'POST /api/accounts/:account/:environment/payments/export',
   'POST /api/accounts/:account/:environment/payments/search',
+  'POST /api/accounts/:account/:environment/receipts',
   'POST /api/accounts/:account/:environment/requests/export',
   'POST /api/accounts/:account/:environment/requests/search',
   'POST /api/accounts/:account/:environment/tokens/export',

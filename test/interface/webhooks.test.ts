@@ -1,60 +1,14 @@
 import assert from 'node:assert/strict';
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
+import { type ReceivedWebhook, startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import { type Merchant, newMerchant, processed, REJECTED, TIMES_OUT } from './payment-requests.ts';
 
-/** A request that a receiver got. */
-interface Received {
-  readonly path: string;
-  readonly id: string;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: bodies of every type
-  readonly event: any;
-}
-
-/** A receiver of webhooks on this machine. `respond`: what it does with each request. */
-async function startReceiver() {
-  const received: Received[] = [];
-  const receiver = {
-    received,
-    url: '',
-    respond: (_: Received, response: ServerResponse): void => void response.writeHead(204).end(),
-    of: (type: string): Received[] => received.filter(({ event }) => event.type === type),
-    stop: (): Promise<void> =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
-  };
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      const body = Buffer.concat(chunks).toString('utf8');
-      const got: Received = {
-        path: request.url ?? '',
-        id: String(request.headers['webhook-id']),
-        headers: request.headers,
-        body,
-        event: JSON.parse(body),
-      };
-      received.push(got);
-      receiver.respond(got, response);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-  return receiver;
-}
-
 /** Verifies as the specification says, apart from the code of the service; tests with its library are in `receivers`. */
-function isSigned({ headers, body }: Received, secret: string): boolean {
+function isSigned({ headers, body }: ReceivedWebhook, secret: string): boolean {
   const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
   const expected = mac.update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`).digest();
   return String(headers['webhook-signature'])
@@ -67,9 +21,9 @@ function isSigned({ headers, body }: Received, secret: string): boolean {
 
 describe('webhooks', { timeout: 120_000 }, () => {
   let service: TestService;
-  let receiver: Awaited<ReturnType<typeof startReceiver>>;
+  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
   before(async () => {
-    receiver = await startReceiver();
+    receiver = await startWebhookReceiver();
     service = await startTestService({
       variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8', CARDVAULT_WEBHOOK_SCHEDULE: '5s,5m' },
     });
@@ -96,7 +50,7 @@ describe('webhooks', { timeout: 120_000 }, () => {
   };
 
   /** Waits for a number of requests to one path. */
-  const requestsTo = (path: string, number: number, isOnce = false): Promise<Received[]> =>
+  const requestsTo = (path: string, number: number, isOnce = false): Promise<ReceivedWebhook[]> =>
     untilPasses(async () => {
       service.advance(SECOND);
       // At least once: a test that lets more time pass than a claim lasts sees an attempt twice.

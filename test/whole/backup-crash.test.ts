@@ -10,10 +10,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { temporaryFolderOf } from '../../src/storage/sqlite/temporary-folder.ts';
 import { type AgeKey, newAgeKey } from '../fixtures/age-keys.ts';
 import { BIN, runWithSettings, withoutSettings } from '../fixtures/command.ts';
-import { inScope } from '../scope.ts';
+import { inScope, onlyLong } from '../scope.ts';
 
 /** Large enough that a command is killed while it writes. */
-const FILLER_BYTES = 48 * 1024 * 1024;
+const FILLER_BYTES = inScope({ usual: 24, long: 48 }) * 1024 * 1024;
 /** Kills of each command: the first when a file appears, the others at random moments after it. */
 const KILLS = inScope({ usual: 1, long: 15 });
 const POLL_INTERVAL_MS = 2;
@@ -91,7 +91,9 @@ describe('after kill -9', { timeout: 600_000 }, () => {
     );
   });
 
-  test('of a drill its copy is removed by the next command, and the vault is unchanged', async () => {
+  test('of a drill its copy is removed by the next command, and the vault is unchanged', {
+    skip: onlyLong,
+  }, async () => {
     const file = inFolder('backups', 'complete.age');
     for (let index = 0; index < KILLS; index++) {
       await killWhile('data', ['drill', '--identity', keys.file, '--from', file], temporary(), /cardvault\.db$/, index);

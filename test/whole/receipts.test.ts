@@ -4,10 +4,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { issueReceipt } from '../../console/wire/receipts.ts';
+import { endBackup, insertBackup } from '../../src/backup/backup-store.ts';
 import { encryptionContext, UnsealError } from '../../src/crypto/seal.ts';
 import type { Purpose } from '../../src/crypto/wrapped-key.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
-import { blob, integer, text, write } from '../../src/storage/database.ts';
+import { blob, commitOrThrow, integer, text, type Write, write } from '../../src/storage/database.ts';
 import { assertRefused, successData } from '../console/account-user.ts';
 import { newPerson } from '../console/console-client.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';
@@ -91,6 +92,30 @@ describe('a deletion', { timeout: 120_000 }, () => {
       'select record from journal where record like \'{"action":"receipt.issued"%\' order by sequence desc limit 1',
     );
     assert.ok(issued !== undefined && text(issued, 'record').includes(`"token:${token}"`));
+  });
+
+  test('names the backups from before it that have not ended', async () => {
+    const token = await newToken();
+    const { database } = service.core;
+    const at = (id: string, createdAt: number): Write =>
+      insertBackup({
+        id,
+        createdAt,
+        file: `/backups/${id}`,
+        bytes: 1,
+        sha256: 'ab'.repeat(32),
+        recipients: [],
+        rootKey: 'root',
+        drilledAt: undefined,
+        drillFault: undefined,
+        endedAt: undefined,
+      });
+    await commitOrThrow(database, {
+      writes: [at('ended', 1), at('before', 2), at('after', Date.now() + HOUR), endBackup('ended', 3)],
+    });
+    await deleteToken(token);
+    const { json } = await check(await createIn('--account', account, '--token', token));
+    assert.deepEqual(json.backups_known, ['before']);
   });
 
   test('of a capture has a receipt, also after another attempt to delete it', async () => {

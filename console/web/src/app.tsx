@@ -62,6 +62,8 @@ function AllRoutes() {
               <Route path="payments" element={<pages.PaymentsPage />} />
               <Route path="payments/:id" element={<pages.PaymentPage />} />
               <Route path="test-payment" element={<pages.TestPaymentPage />} />
+              <Route path="webhooks" element={<pages.WebhooksPage />} />
+              <Route path="webhooks/:id" element={<pages.WebhookPage />} />
               <Route path="proxy" element={<pages.ProxyPage />} />
               <Route path="requests" element={<pages.RequestsPage />} />
               <Route path="workbench" element={<pages.WorkbenchPage />} />

@@ -29,6 +29,8 @@ export const GuidePage = page(async () => (await import('./pages/guide/guide-pag
 export const TestPaymentPage = page(
   async () => (await import('./pages/test-payment/test-payment-page.tsx')).TestPaymentPage,
 );
+export const WebhooksPage = page(async () => (await import('./pages/webhooks/webhooks-page.tsx')).WebhooksPage);
+export const WebhookPage = page(async () => (await import('./pages/webhook/webhook-page.tsx')).WebhookPage);
 export const ProxyPage = page(async () => (await import('./pages/proxy/proxy-page.tsx')).ProxyPage);
 export const RequestsPage = page(async () => (await import('./pages/requests/requests-page.tsx')).RequestsPage);
 export const WorkbenchPage = page(async () => (await import('./pages/workbench/workbench-page.tsx')).WorkbenchPage);

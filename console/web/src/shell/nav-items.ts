@@ -20,6 +20,7 @@ import {
   UserRound,
   Users,
   Waypoints,
+  Webhook,
 } from 'lucide-react';
 import type { Environment } from '../../../../src/kernel/environment.ts';
 import type { Capability } from '../../../people/roles.ts';
@@ -57,6 +58,7 @@ export const ENVIRONMENT_ITEMS: readonly NavItem[] = [
   { name: 'captures', path: 'captures', icon: Timer, guide: 'guides/captures', capability: 'captures:read' },
   { name: 'keys', path: 'keys', icon: KeyRound, guide: 'operations#accounts-and-keys', capability: 'keys:read' },
   { name: 'requestLog', path: 'requests', icon: Logs, guide: 'console#request-log', capability: 'requests:read' },
+  { name: 'webhooks', path: 'webhooks', icon: Webhook, guide: 'guides/webhooks', capability: 'webhooks:read' },
   { name: 'proxy', path: 'proxy', icon: Waypoints, guide: 'guides/proxy', capability: 'proxy:read' },
   {
     name: 'workbench',

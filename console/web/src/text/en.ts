@@ -27,6 +27,7 @@ import { status } from './en/status.ts';
 import { team } from './en/team.ts';
 import { testPayment } from './en/test-payment.ts';
 import { tokens } from './en/tokens.ts';
+import { webhooks } from './en/webhooks.ts';
 import { workbench } from './en/workbench.ts';
 
 /** English texts by namespace. A new namespace needs its file, an import and an entry here and in es.ts. */
@@ -60,5 +61,6 @@ export const en = {
   team,
   testPayment,
   tokens,
+  webhooks,
   workbench,
 };

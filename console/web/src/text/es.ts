@@ -28,6 +28,7 @@ import { status } from './es/status.ts';
 import { team } from './es/team.ts';
 import { testPayment } from './es/test-payment.ts';
 import { tokens } from './es/tokens.ts';
+import { webhooks } from './es/webhooks.ts';
 import { workbench } from './es/workbench.ts';
 
 /** Spanish texts by namespace. */
@@ -61,5 +62,6 @@ export const es: typeof en = {
   team,
   testPayment,
   tokens,
+  webhooks,
   workbench,
 };

@@ -12,6 +12,11 @@ export const approvals = {
       resolve: 'Resolve an unknown outcome manually',
     },
     payments: { enable: 'Enable payments or change their settings', disable: 'Disable payments' },
+    webhook: {
+      create: 'Create a webhook',
+      edit: 'Change a webhook',
+      rotate: 'Replace the secret of a webhook',
+    },
     proxy: { configure: 'Change the proxy', remove: 'Remove the proxy' },
     retention: { set: 'Change the retention of tokens' },
     token: { delete: 'Delete a token' },
@@ -24,6 +29,9 @@ export const approvals = {
   },
   line: {
     processor: 'Processor',
+    url: 'Address',
+    events: 'Events',
+    state: 'State',
     forced: 'Simulator allowed in production',
     id: 'Id',
     key: 'Key',

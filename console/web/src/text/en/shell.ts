@@ -80,5 +80,6 @@ export const shell = {
   unreachable: 'The service can’t be reached',
   waiting_one: '{{count}} pending',
   waiting_other: '{{count}} pending',
+  webhooks: 'Webhooks',
   workbench: 'Workbench',
 };

@@ -14,6 +14,11 @@ export const approvals: typeof english = {
       resolve: 'Resolver manualmente un resultado desconocido',
     },
     payments: { enable: 'Habilitar pagos o cambiar su configuración', disable: 'Deshabilitar pagos' },
+    webhook: {
+      create: 'Crear un webhook',
+      edit: 'Modificar un webhook',
+      rotate: 'Reemplazar el secreto de un webhook',
+    },
     proxy: { configure: 'Cambiar el proxy', remove: 'Quitar el proxy' },
     retention: { set: 'Cambiar la retención de tokens' },
     token: { delete: 'Eliminar un token' },
@@ -26,6 +31,9 @@ export const approvals: typeof english = {
   },
   line: {
     processor: 'Procesador',
+    url: 'Dirección',
+    events: 'Eventos',
+    state: 'Estado',
     forced: 'Simulador permitido en producción',
     id: 'Id',
     key: 'Clave',

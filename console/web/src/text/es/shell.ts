@@ -82,5 +82,6 @@ export const shell: typeof english = {
   unreachable: 'No se puede conectar con el servicio',
   waiting_one: '{{count}} pendiente',
   waiting_other: '{{count}} pendientes',
+  webhooks: 'Webhooks',
   workbench: 'Banco de pruebas',
 };

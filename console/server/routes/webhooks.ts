@@ -1,0 +1,162 @@
+import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-control.ts';
+import type { ValueOf } from '../../../src/http/fields.ts';
+import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
+import { Failure } from '../../../src/kernel/failure.ts';
+import { LIMITS } from '../../../src/kernel/limits.ts';
+import { formatSecret } from '../../../src/webhooks/signature.ts';
+import type { Delivery, StoredEndpoint } from '../../../src/webhooks/webhook.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  editWebhook,
+  listDeliveries,
+  listWebhooks,
+  replayDelivery,
+  rotateWebhook,
+  showEvent,
+  testWebhook,
+} from '../../wire/webhooks.ts';
+import { type AnyCall, executed, type Route, route } from '../route.ts';
+
+export const webhookRoutes: readonly Route[] = [
+  route(listWebhooks, async ({ services, tenant }) => ({
+    webhooks: (await services.webhooks.list(tenant)).map(toView),
+  })),
+
+  route(
+    createWebhook,
+    async ({ services, transaction, tenant, body }) => {
+      const { endpoint, secret } = await services.webhooks.create(transaction, tenant, body);
+      return executed({ webhook: toView({ endpoint, last: undefined }), secret: formatSecret(secret) });
+    },
+    async ({ services, tenant, body }) => {
+      services.webhooks.assertAttributes(tenant, body);
+      return summarize(body);
+    },
+  ),
+
+  route(
+    editWebhook,
+    async (call) => {
+      const { services, transaction, tenant, body } = call;
+      const { endpoint } = await getWebhook(call);
+      if (endpoint.revision !== body.revision) throw new Failure('changed_meanwhile');
+      const { state: status, url, events, description = '' } = body;
+      const changes = { status, url, events, description };
+      return executed({ webhook: toView(await services.webhooks.update(transaction, tenant, endpoint.id, changes)) });
+    },
+    async (call) => {
+      const { endpoint } = await getWebhook(call);
+      if (endpoint.revision !== call.body.revision) throw new Failure('changed_meanwhile');
+      call.services.webhooks.assertAttributes(call.tenant, call.body);
+      return [...summarize(call.body), ...toSummaryLines([['state', call.body.state]])];
+    },
+  ),
+
+  route(
+    rotateWebhook,
+    async (call) => {
+      const { services, transaction, tenant, body } = call;
+      const { endpoint } = await getWebhook(call);
+      const { secret } = await services.webhooks.rotate(transaction, tenant, endpoint.id, body.overlap_minutes);
+      return executed({ secret: formatSecret(secret) });
+    },
+    async (call) => [
+      ...toSummaryLines([['url', (await getWebhook(call)).endpoint.url]]),
+      { name: 'overlap_minutes', value: String(call.body.overlap_minutes) },
+    ],
+  ),
+
+  route(deleteWebhook, async (call) => {
+    const { endpoint } = await getWebhook(call);
+    await call.services.webhooks.delete(call.transaction, call.tenant, endpoint.id);
+    return { done: true };
+  }),
+
+  route(testWebhook, {
+    intend: async (call) => {
+      const { services, transaction, tenant } = call;
+      const { endpoint } = await getWebhook(call);
+      if (transaction.attempt === 0) services.webhooks.admitTrial(endpoint.id);
+      services.webhooks.recordTrial(transaction, tenant, endpoint);
+      return { tenant, endpoint };
+    },
+    send: ({ webhooks }, { tenant, endpoint }) => webhooks.try(tenant, endpoint),
+    conclude: async (_call, _intent, { statusCode, error, durationMs }) => ({
+      delivered: error === undefined,
+      status_code: statusCode ?? null,
+      error: error ?? null,
+      duration_ms: durationMs,
+    }),
+  }),
+
+  route(listDeliveries, async (call) => {
+    const { services, tenant, query } = call;
+    const stored = await getWebhook(call);
+    const { status, cursor: before } = query;
+    const deliveries = await services.webhooks.listDeliveries(tenant, stored.endpoint.id, { status, before });
+    const isFull = deliveries.length === LIMITS.webhookDeliveriesPerPage;
+    return {
+      webhook: toView(stored),
+      deliveries: deliveries.map(toDeliveryView),
+      next: isFull ? (deliveries.at(-1)?.eventId ?? null) : null,
+    };
+  }),
+
+  route(showEvent, async (call) => {
+    const { endpoint } = await getWebhook(call);
+    const body = await call.services.webhooks.readEvent(call.tenant, endpoint.id, call.params['event'] ?? '');
+    if (body === undefined) throw new Failure('unknown_record');
+    return { body: JSON.stringify(JSON.parse(body), null, 2) };
+  }),
+
+  route(replayDelivery, async (call) => {
+    const { services, transaction, tenant, params } = call;
+    const { endpoint } = await getWebhook(call);
+    const eventId = params['event'] ?? '';
+    if ((await services.webhooks.readEvent(tenant, endpoint.id, eventId)) === undefined)
+      throw new Failure('unknown_record');
+    await services.webhooks.replay(transaction, tenant, endpoint.id, { eventId });
+    return { done: true };
+  }),
+];
+
+/** The webhook of the path. One of another account or environment does not exist for the caller. Throws `unknown_record`. */
+async function getWebhook({ services, tenant, params }: AnyCall): Promise<StoredEndpoint> {
+  try {
+    return await services.webhooks.get(tenant, params['id'] ?? '');
+  } catch (error) {
+    throw error instanceof Failure && error.code === 'unknown_webhook' ? new Failure('unknown_record') : error;
+  }
+}
+
+const summarize = ({ url, events, description }: ValueOf<NonNullable<typeof createWebhook.body>>): SummaryLine[] =>
+  toSummaryLines([
+    ['url', url],
+    ['events', events.join(', ')],
+    ['description', description],
+  ]);
+
+function toView({ endpoint, last }: StoredEndpoint) {
+  const { id, url, events, description, disabledReason, createdAt, revision } = endpoint;
+  return {
+    ...{ id, url, events, revision },
+    description: description ?? null,
+    state: disabledReason === undefined ? ('enabled' as const) : ('disabled' as const),
+    disabled_reason: disabledReason ?? null,
+    created_at: formatIso8601(createdAt),
+    last_attempt_at: formatIso8601OrNull(last?.at),
+    last_error: last?.error ?? null,
+  };
+}
+
+const toDeliveryView = ({ eventId, type, createdAt, status, attempts, last, nextAttemptAt }: Delivery) => ({
+  event_id: eventId,
+  type,
+  created_at: formatIso8601(createdAt),
+  state: status,
+  attempts,
+  last_status_code: last?.statusCode ?? null,
+  last_error: last?.error ?? null,
+  next_attempt_at: formatIso8601OrNull(nextAttemptAt),
+});
