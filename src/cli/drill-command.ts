@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { type DrillCheck, type RestoredVault, runCheck, type SealOptions } from '../backup/drill.ts';
 import type { Manifest } from '../backup/manifest.ts';
 import type { Identities } from '../crypto/age-file.ts';
+import { systemRandom } from '../crypto/random.ts';
 import { formatIso8601 } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { type CliContext, type Core, withCore } from './context.ts';
@@ -15,6 +16,7 @@ interface DrillOptions {
   readonly from?: string;
   readonly identity: string;
   readonly sample?: number;
+  readonly unrecorded?: boolean;
   readonly json?: boolean;
 }
 
@@ -33,18 +35,38 @@ export function drillCommand(program: Command, tools: CliContext, exit: (code: n
     .requiredOption('--identity <file>', 'file with a private key of a recipient of the backup')
     .option('--from <path>', 'the backup, or a folder with backups; default: the newest one that was recorded')
     .option('--sample <rows>', 'rows of each table to open; default: all', parseSample)
+    .option('--unrecorded', 'for a machine without the vault: use its root key alone, and record nothing')
     .option('--json', 'print JSON')
-    .action((options: DrillOptions) =>
-      withCore(tools, async (core) => {
-        const { readIdentities } = await import('../crypto/age-file.ts');
-        const identities = await readIdentities(options.identity);
-        const file = await selectBackup(core, options, identities);
-        const report = await drill(tools, core, { file, identities, sample: options.sample });
-        await record(tools, core, report);
-        print(tools, options, report);
-        if (!report.ok) exit(EXIT.failed);
-      }),
-    );
+    .action(async (options: DrillOptions) => {
+      const isOk = options.unrecorded === true ? await drillAlone(tools, options) : await drillBeside(tools, options);
+      if (!isOk) exit(EXIT.failed);
+    });
+}
+
+/** Drills with the root key of the vault, and records the result there. Returns false for a fault. */
+async function drillBeside(tools: CliContext, options: DrillOptions): Promise<boolean> {
+  let isOk = false;
+  await withCore(tools, async (core) => {
+    const { readIdentities } = await import('../crypto/age-file.ts');
+    const identities = await readIdentities(options.identity);
+    const file = await selectBackup(core, options, identities);
+    const report = await drill(tools, core, { file, identities, sample: options.sample });
+    await record(tools, core, report);
+    print(tools, options, report);
+    isOk = report.ok;
+  });
+  return isOk;
+}
+
+/** Drills where there is no vault, but its root key. */
+async function drillAlone(tools: CliContext, options: DrillOptions): Promise<boolean> {
+  const { readIdentities } = await import('../crypto/age-file.ts');
+  const identities = await readIdentities(options.identity);
+  if (options.from === undefined) throw new UsageError('--from: required with --unrecorded');
+  const file = await selectFrom(options.from, identities);
+  const report = await drill(tools, undefined, { file, identities, sample: options.sample });
+  print(tools, options, report);
+  return report.ok;
 }
 
 interface DrillReport {
@@ -68,6 +90,10 @@ async function selectBackup({ database }: Core, { from }: DrillOptions, identiti
       throw new OperatorError(`the newest backup is not there: ${newest.file}; name a copy of it with --from`);
     return newest.file;
   }
+  return selectFrom(from, identities);
+}
+
+async function selectFrom(from: string, identities: Identities): Promise<string> {
   const path = resolve(from);
   if (!existsSync(path)) throw new UsageError(`--from: there is no file ${path}`);
   if (!statSync(path).isDirectory()) return path;
@@ -95,13 +121,17 @@ interface DrillRun {
 
 const NAME_BYTES = 8;
 
-async function drill(tools: CliContext, live: Core, { file, identities, sample }: DrillRun): Promise<DrillReport> {
+async function drill(
+  tools: CliContext,
+  live: Core | undefined,
+  { file, identities, sample }: DrillRun,
+): Promise<DrillReport> {
   const startedAt = tools.clock();
   const [{ extractBackup }, { createTemporaryFolder, temporaryFolderOf }] = await Promise.all([
     import('../backup/open-backup.ts'),
     import('../storage/sqlite/temporary-folder.ts'),
   ]);
-  const name = `drill_${Buffer.from(live.random.bytes(NAME_BYTES)).toString('hex')}`;
+  const name = `drill_${Buffer.from(systemRandom().bytes(NAME_BYTES)).toString('hex')}`;
   const folder = createTemporaryFolder(temporaryFolderOf(tools.paths().dataDirectory), name);
   try {
     const database = join(folder.path, 'cardvault.db');
@@ -130,7 +160,7 @@ interface ExtractedBackup {
 /** Opens the restored database with the root key of this vault, and runs the checks that need it. */
 async function openAndCheck(
   tools: CliContext,
-  live: Core,
+  live: Core | undefined,
   { database: databaseFile, manifest, sample }: ExtractedBackup,
 ): Promise<DrillCheck[]> {
   const { clock } = tools;
@@ -149,7 +179,7 @@ async function openAndCheck(
   const seals = { columns, macs: MAC_TABLES, rows: manifest.rows, sample };
   const open = await runCheck('open', clock, async () => {
     const { rootKey } = manifest;
-    if (rootKey !== live.rootKeyCheck)
+    if (live !== undefined && rootKey !== live.rootKeyCheck)
       return {
         count: 0,
         fault: `it needs the root key with check value ${rootKey}; this vault has ${live.rootKeyCheck}`,
@@ -159,7 +189,7 @@ async function openAndCheck(
       async (restored) => {
         checks.push(...(await checkVault(restored, clock, seals)));
       },
-      { databaseFile, roots: { root: live.root, previous: undefined } },
+      live === undefined ? { databaseFile } : { databaseFile, roots: { root: live.root, previous: undefined } },
     );
     return { count: 1 };
   });

@@ -242,6 +242,26 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
         assert.match(text, new RegExp(`^${metric} [0-9.e-]+$`, 'm'));
     });
 
+    test('is drilled on a machine that has the root key alone', async () => {
+      mkdirSync(inFolder('alone'));
+      copyFileSync(inFolder('data', 'root.key'), inFolder('alone', 'root.key'));
+      const alone = { CARDVAULT_DATA_DIR: inFolder('alone') };
+      const args = ['drill', '--unrecorded', '--identity', keys.file];
+      assert.match((await failed(alone, ...args)).error, /--from: required with --unrecorded/);
+      const from = inFolder('backups', 'first.age');
+      const report = await runWithSettings(alone, ...args, '--from', from, '--json');
+      assert.equal(report.code, 0, report.err);
+      assert.deepEqual([report.json.ok, report.json.checks.length], [true, 6]);
+      rmSync(inFolder('alone', 'root.key'));
+      const without = await runWithSettings(alone, ...args, '--from', from, '--json');
+      assert.equal(without.code, 1);
+      assert.match(without.json.fault, /root key file .* is missing/);
+      assert.deepEqual(
+        readdirSync(inFolder('alone'), { recursive: true }).filter((name) => !/^temporary/.test(`${name}`)),
+        [],
+      );
+    });
+
     test('fails its drill when it is damaged, and exits with 1', { skip }, async () => {
       const bytes = readFileSync(inFolder('backups', 'first.age'));
       mkdirSync(inFolder('damaged'));
