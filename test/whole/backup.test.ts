@@ -23,7 +23,7 @@ import { COPY_PATHS } from '../fixtures/copy-databases.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { CARD, order, PAYMENTS } from '../interface/payment-requests.ts';
-import { CAPTURES, capture, dataOf, TOKENIZE, TOKENS, tokensIn } from '../interface/vault-requests.ts';
+import { CAPTURES, capture, cards, dataOf, TOKENIZE, TOKENS, tokensIn } from '../interface/vault-requests.ts';
 import { onlyLong } from '../scope.ts';
 
 type Variables = Record<string, string>;
@@ -124,7 +124,12 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
 
     test('is written beside the running service, for its user only, and recorded with its digest', async () => {
       const file = inFolder('backups', 'first.age');
-      const written = await done('backup', file, '--recipient', keys.recipient);
+      const tokenize = () => service.call('POST', TOKENIZE, { key: apiKey, body: cards([luhnPan('455667')]) });
+      const [written, ...responses] = await Promise.all([
+        done('backup', file, '--recipient', keys.recipient),
+        ...Array.from({ length: 40 }, tokenize),
+      ]);
+      assert.ok(responses.every(({ status }) => status === 200));
       assert.deepEqual([written.file, written.recipients, written.verified], [file, [keys.recipient], true]);
       assert.equal(statSync(file).mode & 0o777, 0o600);
       assert.equal(statSync(file).size, written.bytes);
