@@ -234,7 +234,12 @@ async function withWaiting<Result>(
   const pause = (milliseconds: number): Promise<void> => delay(time, milliseconds);
   const holdsLease = (): Promise<boolean> => lease.acquire();
   const resealing = new Resealing({ ...services, rate, holdsLease, pause, onResealed: () => undefined });
-  const onProgress = (unfinished: readonly Rotation[]): void => tools.err(`${describeProgress(unfinished)}\n`);
+  let printed = '';
+  const onProgress = (unfinished: readonly Rotation[]): void => {
+    const line = describeProgress(unfinished);
+    if (line !== printed) tools.err(`${line}\n`);
+    printed = line;
+  };
   try {
     return await act({ reseal: () => resealing.run(), pause, onProgress });
   } finally {
@@ -244,7 +249,7 @@ async function withWaiting<Result>(
 
 const describeProgress = (unfinished: readonly Rotation[]): string => {
   const rows = unfinished.reduce((sum, { resealed }) => sum + resealed, 0);
-  return `${unfinished.length} keys in progress, ${rows} records sealed again under them`;
+  return `keys in progress: ${unfinished.length}; records done: ${rows}`;
 };
 
 async function rotateAll(tools: CliContext, services: Services, { emergency, json }: RotateOptions): Promise<void> {
@@ -253,7 +258,7 @@ async function rotateAll(tools: CliContext, services: Services, { emergency, jso
   const { file } = services.custody;
   if (emergency !== true) {
     const done = await rotateEverything(services, origin);
-    printResult(tools, json, toFullView(done), `${describeFull(done, file)}\n${PROGRESS}`);
+    printResult(tools, json, toFullView(done), `${describeFull(done, describeRoot(done.root, file))}\n${PROGRESS}`);
     return;
   }
   const done = await withWaiting(tools, services, Number.POSITIVE_INFINITY, (waiting) =>
@@ -268,8 +273,8 @@ const toFullView = ({ root, wrapping, data }: FullRotation) => ({
   data: data.map(toDataView),
 });
 
-const describeFull = ({ root, wrapping, data }: FullRotation, file: string): string =>
-  [describeRoot(root, file), ...wrapping.map(describeWrapping), describeData(data)].join('\n');
+const describeFull = ({ wrapping, data }: FullRotation, rootText: string): string =>
+  [rootText, ...wrapping.map(describeWrapping), describeData(data)].join('\n');
 
 const toEmergencyView = (done: EmergencyResult) => ({
   ...toFullView(done),
@@ -278,7 +283,12 @@ const toEmergencyView = (done: EmergencyResult) => ({
 });
 
 const describeEmergency = (done: EmergencyResult, file: string): string =>
-  [describeFull(done, file), describeDestroyed(done.destroyed), describeFormerRoot(done.formerRoot)].join('\n');
+  [
+    describeFull(done, `replaced the root key ${done.root.previousCheckValue} by ${done.root.checkValue}`),
+    describeDestroyed(done.destroyed),
+    describeFormerRoot(done.formerRoot),
+    `Copy ${file} to the other nodes and to its safe place, then make a backup.`,
+  ].join('\n');
 
 interface DestroyOptions {
   readonly destroyNow?: boolean;
