@@ -24,8 +24,10 @@ export const toForm = ({ url, events, description, state }: Webhook): WebhookFor
   isEnabled: state === 'enabled',
 });
 
+const ALL: (typeof ALL_EVENTS)[] = [ALL_EVENTS];
+
 export const toAttributes = ({ url, isAll, events, description }: WebhookForm) => ({
   url: url.trim(),
-  events: isAll ? [ALL_EVENTS] : EVENT_TYPES.filter((type) => events.includes(type)),
+  events: isAll ? ALL : EVENT_TYPES.filter((type) => events.includes(type)),
   ...(description.trim() !== '' && { description: description.trim() }),
 });
