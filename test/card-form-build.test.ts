@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+import * as vite from 'vite';
+import { buildScript, nameOf } from '../scripts/build-card-form.ts';
+
+const FOLDER = join(import.meta.dirname, '..', 'card-form');
+const RELEASED = join(FOLDER, 'released');
+const MAX_DOCUMENT_BYTES = 60_000;
+/** Every script that pages of merchants may be pinned to. A name may be added and never removed. */
+const NAMES = ['cardvault-bZXKl4X-0A0qXtn5.js'];
+
+describe('the files of the card form', () => {
+  test('released scripts stay, with the content that their names and the integrity of pages are made of', () => {
+    const scripts = readdirSync(RELEASED).filter((name) => name !== 'present.json');
+    assert.deepEqual(scripts.sort(), NAMES);
+    for (const name of scripts) assert.equal(nameOf(readFileSync(join(RELEASED, name), 'utf8')), name);
+  });
+
+  test('the present script is what its source builds', async () => {
+    const { script } = JSON.parse(readFileSync(join(RELEASED, 'present.json'), 'utf8'));
+    assert.equal(nameOf(await buildScript(vite)), script);
+  });
+
+  test('the document of the form stays small', () => {
+    const document = readFileSync(join(FOLDER, 'dist', 'form.html'));
+    assert.ok(gzipSync(document).length < MAX_DOCUMENT_BYTES, String(gzipSync(document).length));
+  });
+});
