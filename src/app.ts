@@ -132,7 +132,7 @@ async function runService(
   const serviceInfo = buildServiceInfo({ core, config, log, endpoints }, ports);
   const apps: Readonly<Record<string, HttpServer>> = {
     ...(workers === undefined && createApiServers(parts, node, cards)),
-    console: await createConsoleServer({ ...parts, node, webConsole, serviceInfo, workers }),
+    console: await createConsoleServer({ ...parts, node, webConsole, serviceInfo, workers, cards }),
   };
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
   const consoleUrl = (): string => config.consoleUrl ?? `https://localhost:${ports().console}`;
@@ -283,15 +283,17 @@ interface ConsoleParts {
   readonly webConsole: OpenedConsole | undefined;
   readonly serviceInfo: VaultServices['serviceInfo'];
   readonly workers: Workers | undefined;
+  readonly cards: CardListener;
 }
 
 /** Builds the server of the console, with the metrics of all threads. */
 async function createConsoleServer(parts: ConsoleParts): Promise<HttpServer> {
-  const { core, config, node, webConsole, serviceInfo, workers } = parts;
-  const { vault, captures, payments, unknownOutcomes, proxy, metrics } = node;
+  const { core, config, node, webConsole, serviceInfo, workers, cards } = parts;
+  const { vault, captures, captureSessions, payments, unknownOutcomes, proxy, metrics } = node;
   // Separate from the memory of the threads, because only this one serves the console.
   const buckets = { ...node.buckets, memory: createBucketMemory(core.random) };
-  const vaultServices = { ...core, vault, captures, payments, unknownOutcomes, proxy, serviceInfo };
+  const useCases = { vault, captures, captureSessions, cardForm: cards, payments, unknownOutcomes, proxy };
+  const vaultServices = { ...core, ...useCases, serviceInfo };
   const limits = { consoleUrl: config.consoleUrl, attemptsPerMinute: config.rates.failedAuthentication, buckets };
   const served = await webConsole?.serve(vaultServices, limits);
   const options: ServerOptions = {

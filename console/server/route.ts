@@ -3,11 +3,13 @@ import type { Accounts } from '../../src/accounts/accounts.ts';
 import type { ChangeControl, Consent, SummaryLine } from '../../src/accounts/change-control.ts';
 import type { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
 import type { AuditLogQuery } from '../../src/audit/audit-log-query.ts';
+import type { CaptureSessions } from '../../src/capture-sessions/capture-sessions.ts';
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { DeletionReceipts } from '../../src/captures/deletion-receipts.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { SigningKeys } from '../../src/crypto/signing-key.ts';
+import type { CardFormListener } from '../../src/http/endpoint.ts';
 import type {
   Grant,
   Handler,
@@ -70,6 +72,8 @@ export interface ConsoleServices {
   readonly vault: Vault;
   readonly retention: TokenRetention;
   readonly captures: Captures;
+  readonly captureSessions: CaptureSessions;
+  readonly cardForm: CardFormListener;
   readonly payments: Payments;
   readonly unknownOutcomes: UnknownOutcomes;
   readonly proxy: PayloadProxy;

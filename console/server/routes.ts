@@ -3,6 +3,7 @@ import { alertRoutes } from './routes/alerts.ts';
 import { approvalRoutes } from './routes/approvals.ts';
 import { auditRoutes } from './routes/audit.ts';
 import { captureRoutes } from './routes/captures.ts';
+import { cardFormRoutes } from './routes/card-form.ts';
 import { enrollmentRoutes } from './routes/enrollment.ts';
 import { keyRoutes } from './routes/keys.ts';
 import { onboardingRoutes } from './routes/onboarding.ts';
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = [
   ...unknownOutcomeRoutes,
   ...proxyRoutes,
   ...webhookRoutes,
+  ...cardFormRoutes,
   ...workbenchRoutes,
   ...viewRoutes,
   ...auditRoutes,

@@ -16,6 +16,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, parsePan, truncatePan } from '../kernel/pan.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
+import { decodeCursor, encodeCursor, type Page } from '../storage/pagination.ts';
 import type { Vault } from '../vault/vault.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import {
@@ -32,6 +33,8 @@ import {
   findSession,
   findSessionById,
   insertSession,
+  type ListedSession,
+  listSessions,
   removeSessions,
 } from './session-store.ts';
 
@@ -57,6 +60,11 @@ export interface SessionView {
   readonly session: Session;
   readonly status: SessionStatus;
   readonly endedAt: number | undefined;
+}
+
+/** A session of a list; the view is undefined when its row was altered in the database. */
+export interface ListedView extends ListedSession {
+  readonly view: SessionView | undefined;
 }
 
 /**
@@ -121,6 +129,21 @@ export class CaptureSessions {
     const stored = ID.test(id) ? await findSession(this.#database, this.#keyring, tenant, id) : undefined;
     if (stored === undefined || this.#isRemovable(stored.session)) throw unknownSession();
     return this.#view(stored.session);
+  }
+
+  /**
+   * Lists the sessions of a tenant that are open or ended less than a day ago, the newest first. Throws `invalid_field` for a cursor
+   * that is none.
+   */
+  async list(tenant: Tenant, cursor?: string): Promise<Page<ListedView>> {
+    const [createdAt, id] =
+      cursor === undefined ? [Number.MAX_SAFE_INTEGER, ''] : decodeCursor(cursor, 0 as number, '' as string);
+    const limit = LIMITS.recordsPerPage;
+    const rows = await listSessions(this.#database, this.#keyring, tenant, { createdAt, id, limit });
+    const present = rows.filter(({ session }) => session === undefined || !this.#isRemovable(session));
+    const items = present.map(async (row) => ({ ...row, view: row.session && (await this.#view(row.session)) }));
+    const last = rows.length < limit ? undefined : rows.at(-1);
+    return { items: await Promise.all(items), cursor: last && encodeCursor(last.createdAt, last.id) };
   }
 
   /** Throws `unknown_session`, and `not_possible` when it has ended. */

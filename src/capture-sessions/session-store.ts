@@ -1,5 +1,5 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import {
   blob,
@@ -46,6 +46,8 @@ const INSERT = `insert into capture_sessions (account, environment, id, status, 
   values (?account, ?environment, ?, 'open', ?, ?, 0, ?, ?)`;
 const FIND = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and id = ?`;
 const FIND_BY_ID = `select ${COLUMNS} from capture_sessions where id = ?`;
+const LIST = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and (created_at, id) < (?, ?)
+  order by created_at desc, id desc limit ?`;
 /** The condition of every end: open, in time, and with as many refused submissions as were read. */
 const OPEN = `${OF_TENANT} and id = ? and status = 'open' and attempts = ? and expires_at > ?`;
 const COMPLETE = `update capture_sessions set status = 'completed', ended_at = ?, attempt = ?, result = ? where ${OPEN}`;
@@ -124,6 +126,36 @@ export async function findSessionById(
 ): Promise<StoredSession | undefined> {
   const [row] = await database.read(FIND_BY_ID, id);
   return row === undefined ? undefined : unsealSession(keyring, row);
+}
+
+/** A row of a list; the session is undefined when its row was altered in the database. */
+export interface ListedSession {
+  readonly id: string;
+  readonly createdAt: number;
+  readonly session: Session | undefined;
+}
+
+/** Lists sessions of before a position, the newest first. */
+export async function listSessions(
+  database: Database,
+  keyring: Keyring,
+  tenant: Tenant,
+  { createdAt, id, limit }: { readonly createdAt: number; readonly id: string; readonly limit: number },
+): Promise<ListedSession[]> {
+  const rows = await database.read(LIST, tenant.account, tenant.environment, createdAt, id, limit);
+  return Promise.all(
+    rows.map(async (row) => ({
+      id: text(row, 'id'),
+      createdAt: integer(row, 'created_at'),
+      session: await unsealSession(keyring, row).then(
+        ({ session }) => session,
+        (error: unknown) => {
+          if (error instanceof UnsealError) return undefined;
+          throw error;
+        },
+      ),
+    })),
+  );
 }
 
 async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession> {

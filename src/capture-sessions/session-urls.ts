@@ -48,3 +48,6 @@ export function toReturnUrl(returnUrl: string, id: string, status: string): stri
   const after = fragment.length === 0 ? '' : `#${fragment.join('#')}`;
   return `${before}${sign}capture_session=${id}&status=${status}${after}`;
 }
+
+/** Returns the address of the hosted page. The secret is in the fragment, which browsers send to no server. */
+export const toHostedUrl = (origin: string, id: string, secret: string): string => `${origin}/v1/card/${id}#${secret}`;

@@ -14,6 +14,7 @@ const NOT_SHOWN_ELSEWHERE = [
   'payments',
   'payment-doubtful',
   'requests',
+  'card-form',
   'webhooks',
   'webhook',
   'proxy',

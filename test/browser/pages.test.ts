@@ -182,6 +182,20 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     assert.match((await page.getByRole('main').textContent()) ?? '', /Refund[\s\S]*20\.00[\s\S]*8\.50[\s\S]*9\.50/);
   });
 
+  it('the card form is tried with the chosen looks, and its session is listed', async () => {
+    const page = await open('developer', sandbox('card-form'), 'Card form');
+    const main = page.getByRole('main');
+    await main.getByLabel('Language').selectOption('es');
+    await main.getByLabel('Theme').selectOption('dark');
+    await main.getByText('"theme": "dark"').waitFor();
+    await press(main, 'Open the form');
+    await page.getByLabel('Número de tarjeta').fill('4111111111111111');
+    await page.getByRole('button').last().click();
+    await page.waitForURL(/card-form\?capture_session=cs_[0-9a-z]{24}&status=cancelled$/);
+    await headed(page, 'Card form');
+    await main.getByRole('table').getByText('Cancelled', { exact: true }).waitFor();
+  });
+
   it('a webhook is created with its secret, changed, tried and deleted', async () => {
     await filled.harbour.developer.stepUp();
     const page = await open('developer', sandbox('webhooks'), 'Webhooks');

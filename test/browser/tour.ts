@@ -29,6 +29,7 @@ export function stopsIn({ harbour, northwind }: SeededService): readonly Stop[] 
     of('owner', 'token', `${sandbox}/tokens/${harbour.token}`, 'Token'),
     of('owner', 'captures', `${sandbox}/captures`, 'Temporary card data'),
     of('owner', 'capture', `${sandbox}/captures/${harbour.capture}`, 'Temporary card data'),
+    of('owner', 'card-form', `${sandbox}/card-form`, 'Card form'),
     of('owner', 'keys', `${sandbox}/keys`, 'API keys'),
     of('owner', 'keys-production', `${account}/production/keys`, 'API keys'),
     of('owner', 'requests', `${sandbox}/requests`, 'Request log'),

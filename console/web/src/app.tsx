@@ -62,6 +62,7 @@ function AllRoutes() {
               <Route path="payments" element={<pages.PaymentsPage />} />
               <Route path="payments/:id" element={<pages.PaymentPage />} />
               <Route path="test-payment" element={<pages.TestPaymentPage />} />
+              <Route path="card-form" element={<pages.CardFormPage />} />
               <Route path="webhooks" element={<pages.WebhooksPage />} />
               <Route path="webhooks/:id" element={<pages.WebhookPage />} />
               <Route path="proxy" element={<pages.ProxyPage />} />

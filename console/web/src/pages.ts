@@ -25,6 +25,7 @@ export const CapturesPage = page(async () => (await import('./pages/captures/cap
 export const CapturePage = page(async () => (await import('./pages/capture/capture-page.tsx')).CapturePage);
 export const PaymentsPage = page(async () => (await import('./pages/payments/payments-page.tsx')).PaymentsPage);
 export const PaymentPage = page(async () => (await import('./pages/payment/payment-page.tsx')).PaymentPage);
+export const CardFormPage = page(async () => (await import('./pages/card-form/card-form-page.tsx')).CardFormPage);
 export const GuidePage = page(async () => (await import('./pages/guide/guide-page.tsx')).GuidePage);
 export const TestPaymentPage = page(
   async () => (await import('./pages/test-payment/test-payment-page.tsx')).TestPaymentPage,

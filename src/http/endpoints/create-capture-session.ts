@@ -1,7 +1,7 @@
 import { type Appearance, findAppearanceFault } from '../../capture-sessions/appearance.ts';
 import type { SessionGoal, SessionSettings } from '../../capture-sessions/session.ts';
 import { LOCALES } from '../../capture-sessions/session.ts';
-import { isAllowedOrigin, isReturnUrl } from '../../capture-sessions/session-urls.ts';
+import { isAllowedOrigin, isReturnUrl, toHostedUrl } from '../../capture-sessions/session-urls.ts';
 import { BRANDS } from '../../kernel/card-brand.ts';
 import type { Presence } from '../../kernel/card-entry.ts';
 import { formatIso8601 } from '../../kernel/clock.ts';
@@ -198,7 +198,7 @@ export const createCaptureSession = defineEndpoint({
     return {
       id: session.id,
       client_secret: secret,
-      ...(settings.returnUrl !== undefined && { url: `${services.cardForm.origin()}/v1/card/${session.id}#${secret}` }),
+      ...(settings.returnUrl !== undefined && { url: toHostedUrl(services.cardForm.origin(), session.id, secret) }),
       status: 'open' as const,
       expires_at: formatIso8601(session.expiresAt),
       environment: tenant.environment,

@@ -836,4 +836,5 @@ create table capture_sessions (
   primary key (account, environment, id)
 );
 create index capture_sessions_by_id on capture_sessions (id);
+create index capture_sessions_by_creation on capture_sessions (account, environment, created_at, id);
 create index capture_sessions_by_expiry on capture_sessions (expires_at);

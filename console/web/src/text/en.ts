@@ -2,6 +2,7 @@ import { alerts } from './en/alerts.ts';
 import { approvals } from './en/approvals.ts';
 import { audit } from './en/audit.ts';
 import { captures } from './en/captures.ts';
+import { cardForm } from './en/card-form.ts';
 import { errors } from './en/errors.ts';
 import { guide } from './en/guide.ts';
 import { health } from './en/health.ts';
@@ -36,6 +37,7 @@ export const en = {
   approvals,
   audit,
   captures,
+  cardForm,
   errors,
   guide,
   health,

@@ -3,6 +3,7 @@ import { alerts } from './es/alerts.ts';
 import { approvals } from './es/approvals.ts';
 import { audit } from './es/audit.ts';
 import { captures } from './es/captures.ts';
+import { cardForm } from './es/card-form.ts';
 import { errors } from './es/errors.ts';
 import { guide } from './es/guide.ts';
 import { health } from './es/health.ts';
@@ -37,6 +38,7 @@ export const es: typeof en = {
   approvals,
   audit,
   captures,
+  cardForm,
   errors,
   guide,
   health,

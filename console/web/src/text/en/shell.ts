@@ -17,6 +17,7 @@ export const shell = {
   searching: 'Searching…',
   breadcrumbs: 'Breadcrumbs',
   captures: 'Temporary card data',
+  cardForm: 'Card form',
   guide: 'Guide to this page',
   guides: 'Guides',
   help: 'Help',

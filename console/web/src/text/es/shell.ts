@@ -19,6 +19,7 @@ export const shell: typeof english = {
   searching: 'Buscando…',
   breadcrumbs: 'Ruta',
   captures: 'Datos de tarjeta temporales',
+  cardForm: 'Formulario de tarjeta',
   guide: 'Guía de esta página',
   guides: 'Guías',
   help: 'Ayuda',
