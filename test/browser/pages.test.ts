@@ -14,6 +14,7 @@ import { onlyLong } from '../scope.ts';
 import { dialogOf, notice, press } from './actions.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
+import { assertNoSideways } from './looks.ts';
 import { Memory } from './memory.ts';
 import { CARDS } from './seed-data.ts';
 import type { SeededService } from './seeded-service.ts';
@@ -152,6 +153,21 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await press(dialogOf(page), 'Delete capture');
     await headed(page, 'Temporary card data');
     await page.getByRole('row').nth(4).waitFor({ state: 'detached' });
+  });
+
+  it('the checklist with its commands and requests fits a telephone', async () => {
+    const page = await open('owner', `${account()}/onboarding`, 'Onboarding');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.getByRole('tabpanel').locator('pre').waitFor();
+    const panel = 'document.querySelector("#commands").getBoundingClientRect().right';
+    await untilPasses(async () => assert.ok(Number(await page.evaluate(panel)) <= 390));
+    await assertNoSideways(page);
+    const isCut = `[...document.querySelectorAll('[data-environment], td')].some((each) => each.scrollWidth > each.clientWidth + 1)`;
+    await untilPasses(async () => assert.equal(await page.evaluate(isCut), false));
+    await page.setViewportSize({ width: 1280, height: 800 });
+    // The command has a published test number, which no other page shows.
+    await visitWithin(page, sandbox('payments'));
+    await headed(page, 'Payments');
   });
 
   it('an empty list in production leads to the keys, not to commands for the sandbox', async () => {
