@@ -175,8 +175,8 @@ describe('no value of a request is repeated in an error', () => {
       for (const malformed of MALFORMED_OF_ALL) await call(target, malformed);
     }
     const silent = ENDPOINTS.map(({ method, path }) => `${method} ${path}`).filter((name) => !rejected.has(name));
-    // Inspection of an unknown capture succeeds, and the account is read without any field.
-    assert.deepEqual(silent, ['GET /transactions/requests/:id/inspect', 'GET /v1/account']);
+    // Inspection of an unknown capture succeeds, and the account and the list of webhooks are read without any field.
+    assert.deepEqual(silent, ['GET /transactions/requests/:id/inspect', 'GET /v1/webhooks', 'GET /v1/account']);
     await assertNotLogged();
   });
 
