@@ -303,6 +303,6 @@ test('a log that is written and pruned in any order loses no record', { timeout:
         await vault.close();
       }
     }),
-    { numRuns: inScope({ usual: 5, long: 200 }) },
+    { numRuns: inScope({ usual: 2, long: 200 }) },
   );
 });

@@ -7,6 +7,7 @@ import { newPerson, type UserClient } from '../console/console-client.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import type { TestService } from '../fixtures/test-service.ts';
 import { idOf, type Merchant, newMerchant, TIMES_OUT } from '../interface/payment-requests.ts';
+import { onlyLong } from '../scope.ts';
 import { dialogOf, notice, press } from './actions.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import { checkLooks } from './looks.ts';
@@ -22,7 +23,7 @@ const STEP_UP_MS = 6 * MINUTE;
 const LATER_MS = 3_600_000;
 
 /** Operations whose response was lost, until a user has their outcome. */
-describe('a payment with an unknown outcome', { skip: whyNoChromium() }, () => {
+describe('a payment with an unknown outcome', { skip: onlyLong || whyNoChromium() }, () => {
   const shared = shareService();
   let service: TestService;
   let origin: string;

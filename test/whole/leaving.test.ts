@@ -447,7 +447,7 @@ describe('an import that is killed', { timeout: 240_000 }, () => {
     for (const name of left) assert.deepEqual(new Search(PANS.slice(0, 50)).found(readFileSync(join(files, name))), []);
   });
 
-  test('from standard input continues with the same lines, and refuses others', async () => {
+  test('from standard input continues with the same lines, and refuses others', { skip: onlyLong }, async () => {
     const account = await target.newAccount();
     const outputs = [newFile(), newFile()] as const;
     const text = `pan\n${PANS.slice(0, 3000).join('\n')}\n`;

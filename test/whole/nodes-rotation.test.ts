@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
+import { onlyLong } from '../scope.ts';
 
 const TOKENS = 120;
 /** Slow enough that the node is killed in the middle. */
@@ -14,7 +15,7 @@ interface RotationRow {
   readonly finished: boolean;
 }
 
-describe('a rotation while two nodes serve', { timeout: 180_000 }, () => {
+describe('a rotation while two nodes serve', { skip: onlyLong, timeout: 180_000 }, () => {
   let nodes: Nodes;
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
   before(async () => {
