@@ -1,4 +1,5 @@
 import { useTranslation } from 'react-i18next';
+import { numberFormat } from './formatters.ts';
 import { resolveLocale } from './locale.ts';
 import classes from './money.module.css';
 
@@ -25,7 +26,7 @@ export const formatMoney = (amount: string, currency: string, language: string):
 function formatAmount(amount: string, language: string): string {
   if (amount === '') return '–';
   const decimals = amount.split('.')[1]?.length ?? 0;
-  const format = new Intl.NumberFormat(resolveLocale(language), {
+  const format = numberFormat(resolveLocale(language), {
     minimumFractionDigits: decimals,
     maximumFractionDigits: decimals,
   });

@@ -1,6 +1,7 @@
 import { Text } from '@mantine/core';
 import { type ReactNode, useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { dateTimeFormat } from './formatters.ts';
 import { resolveLocale } from './locale.ts';
 import { toRelativeTime } from './relative-time.ts';
 import classes from './time.module.css';
@@ -55,9 +56,9 @@ interface TimeFormat {
 /** Formats a time; the current year is omitted unless only the day is shown. */
 function formatTime(value: string, { language, timeZone, precision }: TimeFormat): string {
   const time = new Date(value);
-  const year = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric' });
+  const year = dateTimeFormat('en', { timeZone, year: 'numeric' });
   const isThisYear = year.format(time) === year.format(new Date());
-  return new Intl.DateTimeFormat(resolveLocale(language), {
+  return dateTimeFormat(resolveLocale(language), {
     timeZone,
     day: 'numeric',
     month: 'short',
