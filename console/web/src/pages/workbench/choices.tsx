@@ -33,6 +33,9 @@ export function Choices({ bench, records }: ChoicesProps) {
         </Input.Label>
         <SegmentedControl
           aria-labelledby={id}
+          maw="100%"
+          // On a telephone the names take two lines.
+          styles={{ label: { whiteSpace: 'normal' } }}
           value={group}
           onChange={(value) => start({ group: value as GroupName })}
           data={GROUP_NAMES.map((value) => ({ value, label: t(`groups.${value}`) }))}
