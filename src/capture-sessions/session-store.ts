@@ -1,5 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
+import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import {
   blob,
@@ -39,6 +40,7 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
+const PURPOSE = 'capture-sessions';
 const OF_TENANT = 'account = ?account and environment = ?environment';
 const COLUMNS =
   'account, environment, id, status, record, secret, attempts, created_at, expires_at, ended_at, attempt, result';
@@ -83,7 +85,7 @@ const resultContext = (row: Row): EncryptionContext =>
 export const SEALED_COLUMNS: readonly SealedColumns[] = [
   {
     table: 'capture_sessions',
-    purpose: 'capture-sessions',
+    purpose: PURPOSE,
     scope: 'tenant',
     key: ['id'],
     bound: ['created_at', 'expires_at', 'attempt'],
@@ -102,9 +104,8 @@ export async function insertSession(
   { id, tenant, settings, createdAt, expiresAt }: Session,
   secret: Uint8Array,
 ): Promise<Write> {
-  const seal = await keyring.sealer(tenant, 'capture-sessions', 1);
   const context = contextOf(tenant, id, 'record', String(createdAt), String(expiresAt));
-  const record = seal(context, JSON.stringify(settings));
+  const record = await sealJson(keyring, tenant, PURPOSE, context, settings);
   return write(INSERT, [tenant.account, tenant.environment, id, record, secret, createdAt, expiresAt], 1);
 }
 
@@ -115,7 +116,7 @@ export async function findSession(
   id: string,
 ): Promise<StoredSession | undefined> {
   const [row] = await database.read(FIND, tenant.account, tenant.environment, id);
-  return row === undefined ? undefined : unsealSession(keyring, row);
+  return unsealFound(keyring, row);
 }
 
 /** Finds a session of any tenant, because the card form knows nothing but its id. */
@@ -125,7 +126,7 @@ export async function findSessionById(
   id: string,
 ): Promise<StoredSession | undefined> {
   const [row] = await database.read(FIND_BY_ID, id);
-  return row === undefined ? undefined : unsealSession(keyring, row);
+  return unsealFound(keyring, row);
 }
 
 /** A row of a list; the session is undefined when its row was altered in the database. */
@@ -147,27 +148,30 @@ export async function listSessions(
     rows.map(async (row) => ({
       id: text(row, 'id'),
       createdAt: integer(row, 'created_at'),
-      session: await unsealSession(keyring, row).then(
-        ({ session }) => session,
-        (error: unknown) => {
-          if (error instanceof UnsealError) return undefined;
-          throw error;
-        },
-      ),
+      session: (await unsealSession(keyring, row))?.session,
     })),
   );
 }
 
-async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession> {
+/** Throws `UnsealError` when the row was altered in the database. */
+async function unsealFound(keyring: Keyring, row: Row | undefined): Promise<StoredSession | undefined> {
+  if (row === undefined) return undefined;
+  const stored = await unsealSession(keyring, row);
+  if (stored === undefined) throw new UnsealError();
+  return stored;
+}
+
+/** Returns undefined when the row was altered in the database. */
+async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession | undefined> {
   const tenant = tenantOf(row);
   const [id, createdAt, expiresAt] = [text(row, 'id'), integer(row, 'created_at'), integer(row, 'expires_at')];
-  const settings = await unsealJson<SessionSettings>(keyring, tenant, recordContext(row), blob(row, 'record'));
+  const unseal = <T extends object>(context: EncryptionContext, sealed: Uint8Array): Promise<T | undefined> =>
+    unsealJson<T>(keyring, tenant, PURPOSE, context, sealed);
+  const settings = await unseal<SessionSettings>(recordContext(row), blob(row, 'record'));
   const attempt = textOrNull(row, 'attempt');
   const sealedResult = blobOrNull(row, 'result');
-  const result =
-    sealedResult === undefined
-      ? undefined
-      : await unsealJson<SessionResult>(keyring, tenant, resultContext(row), sealedResult);
+  const result = sealedResult && (await unseal<SessionResult>(resultContext(row), sealedResult));
+  if (settings === undefined || (sealedResult !== undefined && result === undefined)) return undefined;
   const session: Session = {
     ...{ id, tenant, settings, createdAt, expiresAt, attempt, result },
     status: text(row, 'status') as SessionStatus,
@@ -175,18 +179,6 @@ async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession>
     endedAt: integerOrNull(row, 'ended_at'),
   };
   return { session, secret: blob(row, 'secret') };
-}
-
-async function unsealJson<T>(
-  keyring: Keyring,
-  tenant: Tenant,
-  context: EncryptionContext,
-  sealed: Uint8Array,
-): Promise<T> {
-  const plaintext = await keyring.unseal(tenant, 'capture-sessions', context, sealed);
-  const value = JSON.parse(plaintext.toString('utf8')) as T;
-  plaintext.fill(0);
-  return value;
 }
 
 const condition = ({ tenant, id, attempts }: Session, now: number): Value[] => [
@@ -204,8 +196,8 @@ export async function completeSession(
   { attempt, result }: { readonly attempt: string; readonly result: SessionResult },
   now: number,
 ): Promise<Write> {
-  const seal = await keyring.sealer(session.tenant, 'capture-sessions', 1);
-  const sealed = seal(contextOf(session.tenant, session.id, 'result', attempt), JSON.stringify(result));
+  const context = contextOf(session.tenant, session.id, 'result', attempt);
+  const sealed = await sealJson(keyring, session.tenant, PURPOSE, context, result);
   return write(COMPLETE, [now, attempt, sealed, ...condition(session, now)], 1);
 }
 
