@@ -19,7 +19,7 @@ export const TAGS = [
   { name: 'Card form', description: 'Cards that buyers enter into the form of the vault.' },
   { name: 'Payments', description: 'Authorized, captured, refunded and voided through a processor.' },
   { name: 'Proxy', description: 'Card data put into a payload, which is then secured for a processor.' },
-  { name: 'Webhooks', description: 'What happened, told to the merchant’s server.' },
+  { name: 'Webhooks', description: 'Events that are sent to the merchant’s server.' },
   { name: 'Account', description: 'The account and the calling key.' },
 ] as const;
 

@@ -21,7 +21,7 @@ const STATUS_EVENTS: Readonly<Record<Status, EventType | undefined>> = {
   Voided: 'payment.voided',
 };
 
-/** Returns the types of the events of a change, in the order in which they are told. Pure. */
+/** Returns the types of the events of a change, in the order in which they are sent. Pure. */
 export function eventsOf({ before, after }: PaymentChange): EventType[] {
   const events: EventType[] = [];
   const wasInDoubt = before.reconciliation.inDoubtSince !== undefined;

@@ -29,7 +29,7 @@ export interface Expiring extends Tenant {
   /** A name that is its own in the tenant, as `key:key_…`. */
   readonly subject: string;
   readonly expiresAt: number;
-  /** Days before the end at which it is told, the largest first. */
+  /** Days before the end at which it is reported, the largest first. */
   readonly marks: readonly number[];
   readonly event: WebhookEvent;
 }
@@ -44,8 +44,8 @@ const LIST_OLD = 'select account, environment, subject, expires_at from webhook_
 const DELETE = `delete from webhook_expiries where ${OF_SUBJECT}`;
 
 /**
- * Returns the time of the newest mark that has passed since the date was seen and was not told; undefined when there is none. After a
- * standstill only that one is told. Pure.
+ * Returns the time of the newest mark that has passed since the date was seen and was not reported; undefined when there is none. After a
+ * standstill only that one is reported. Pure.
  */
 export function dueMark(
   { expiresAt, marks }: Pick<Expiring, 'expiresAt' | 'marks'>,
@@ -57,7 +57,7 @@ export function dueMark(
   return newest !== undefined && newest > toldAt && expiresAt > now ? newest : undefined;
 }
 
-/** Writes down dates when it sees them first, so that marks that were past by then are never told. */
+/** Writes down dates when it sees them first, so that marks that were past by then are never reported. */
 export class ExpiryMarks {
   readonly #database: Database;
   readonly #transactions: Transactions;
@@ -91,7 +91,7 @@ export class ExpiryMarks {
     const mark = dueMark(expiring, known, now);
     if (mark === undefined) return;
     await this.#transactions.run({ origin: SERVICE_ORIGIN, account }, async (transaction) => {
-      // A conflict: another node has told it.
+      // A conflict: another node has reported it.
       if (transaction.attempt > 0) return;
       transaction.write(write(TELL, [mark, ...key, known.toldAt ?? 0], 1));
       await this.#outbox.emit(transaction, { account, environment }, expiring.event);

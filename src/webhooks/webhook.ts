@@ -1,6 +1,6 @@
 import type { Tenant } from '../kernel/environment.ts';
 
-/** Webhooks: what happened is told to servers of the merchant (Standard Webhooks 1.0.0). */
+/** Webhooks: events are sent to servers of the merchant (Standard Webhooks 1.0.0). */
 
 export const EVENT_TYPES = [
   'payment.authorized',

@@ -806,7 +806,7 @@ create index webhook_deliveries_due on webhook_deliveries (account, environment,
   where next_attempt_at is not null;
 create index webhook_deliveries_by_event on webhook_deliveries (account, environment, event);
 
--- Dates at which keys and certificates expire, when they were first seen, and the mark before the date that was told last.
+-- Dates at which keys and certificates expire, when they were first seen, and the mark before the date that was reported last.
 create table webhook_expiries (
   account integer not null,
   environment integer not null,

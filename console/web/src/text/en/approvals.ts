@@ -114,7 +114,7 @@ export const approvals = {
     approve: {
       button: 'Approve {{number}} changes',
       title: 'Approve {{number}} changes?',
-      text: '{{name}} can then execute each of them. Compare the changes with what you were told.',
+      text: '{{name}} can then execute each of them. Compare the changes with what the requester described.',
       done: '{{done}} of {{number}} changes approved.',
     },
     decline: {

@@ -1,7 +1,7 @@
 /** Webhooks. */
 export const webhooks = {
   title: 'Webhooks',
-  description: 'Addresses of your servers that are told what happens to payments, tokens and keys.',
+  description: 'Addresses of your servers that get events of payments, tokens and keys.',
   create: 'Create webhook',
   list: {
     url: 'Address',
@@ -16,7 +16,7 @@ export const webhooks = {
   },
   empty: {
     title: 'No webhooks yet',
-    text: 'Your server can be told of each event instead of asking for it. Events are signed with a secret of the webhook.',
+    text: 'Your server can get each event instead of requesting it. Events are signed with a secret of the webhook.',
   },
   form: {
     createTitle: 'Create a webhook',
