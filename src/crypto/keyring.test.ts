@@ -75,6 +75,25 @@ async function sealed(ring: Keyring, text: string, { tenant = A, purpose = 'toke
 }
 
 describe('a keyring', () => {
+  it('adds a key once, whatever number of requests waits for it', async () => {
+    const store = new MemoryStore();
+    await begin(ringOn(store), store, ['sandbox']);
+    let inserts = 0;
+    const counting: WrappedKeyStore = {
+      find: (owner) => store.find(owner),
+      findById: (id) => store.findById(id),
+      reserve: (key, to) => store.reserve(key, to),
+      insert: (key) => {
+        inserts++;
+        return store.insert(key);
+      },
+    };
+    const ring = ringOn(counting);
+    const keys = await Promise.all(Array.from({ length: 50 }, () => ring.digestKey({ ...A, purpose: 'pan-indexes' })));
+    assert.equal(inserts, 1);
+    assert.ok(keys.every((key) => keys[0]?.equals(key)));
+  });
+
   it('unseals what it sealed, also after a restart', async () => {
     const store = new MemoryStore();
     const value = await sealed(ringOn(store), '4111111111111111');

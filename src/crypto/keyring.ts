@@ -97,6 +97,7 @@ export class Keyring {
   readonly #sealing = new Map<string, SealingState>();
   readonly #refills = new Map<string, Promise<void>>();
   readonly #checks = new Map<string, Promise<void>>();
+  readonly #additions = new Map<string, Promise<UnwrappedKey>>();
   readonly #unversioned = new Map<string, KeyObject>();
   readonly #versioned = new Map<string, { readonly keys: readonly DigestKey[]; readonly readAt: number }>();
 
@@ -336,8 +337,20 @@ export class Keyring {
     return this.#unwrap(row);
   }
 
-  /** Adds a version, or returns the one that another process added first. */
-  async #add(owner: KeyOwner, version: number): Promise<UnwrappedKey> {
+  /**
+   * Adds a version, or returns the one that another process added first. Requests that need it at the same time share one
+   * insert: hundreds of them would conflict with each other.
+   */
+  #add(owner: KeyOwner, version: number): Promise<UnwrappedKey> {
+    const name = `${nameOf(owner)} ${version}`;
+    const running = this.#additions.get(name);
+    if (running !== undefined) return running;
+    const addition = this.#insert(owner, version).finally(() => this.#additions.delete(name));
+    this.#additions.set(name, addition);
+    return addition;
+  }
+
+  async #insert(owner: KeyOwner, version: number): Promise<UnwrappedKey> {
     await this.#store.insert(this.#generate(owner, version, await this.#wrappingKeyFor(owner)).row);
     const kept = (await this.#store.find(owner)).find((key) => key.version === version);
     if (kept === undefined) throw new Error('a key that was just added is gone');

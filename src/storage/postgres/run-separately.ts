@@ -24,23 +24,33 @@ const UNDO = step('rollback to savepoint unit; release savepoint unit');
 /**
  * Runs units inside a transaction, each behind a savepoint, so that a unit that fails is rolled back alone. All are
  * sent together. The server skips the statements behind a failed run; its unit is rolled back, and the units behind it
- * are sent again. This takes a round trip, and one more for each unit that fails.
+ * are sent again: first one, then twice as many as before as long as none fails. Where one unit fails the next often
+ * does as well, and all of those behind it would be sent as often as units fail.
  */
 export async function runSeparately(connection: Connection, units: readonly StoredUnit[]): Promise<GroupResult[]> {
   const results = units.map((): GroupResult => ({ committed: true }));
   let undo: SavepointStep[] = [];
-  for (let next = 0; ; ) {
-    const steps = [...undo, ...units.slice(next).flatMap((unit, index) => toSteps(unit, next + index))];
+  let count = units.length;
+  for (let next = 0; next < units.length || undo.length > 0; ) {
+    const sent = units.slice(next, next + count);
+    const steps = [...undo, ...sent.flatMap((unit, index) => toSteps(unit, next + index))];
     const answers = await Promise.allSettled(steps.map(({ statement }) => connection.run(statement)));
     const failed = answers.findIndex(({ status }) => status === 'rejected');
     const answer = answers[failed];
-    if (answer?.status !== 'rejected') return results;
-    const position = steps[failed]?.at;
-    if (position === undefined) throw answer.reason;
-    results[position.unit] = toResult(position, answer.reason);
-    next = position.unit + 1;
-    undo = [UNDO];
+    if (answer?.status === 'rejected') {
+      const position = steps[failed]?.at;
+      if (position === undefined) throw answer.reason;
+      results[position.unit] = toResult(position, answer.reason);
+      next = position.unit + 1;
+      undo = [UNDO];
+      count = 1;
+    } else {
+      next += sent.length;
+      undo = [];
+      count *= 2;
+    }
   }
+  return results;
 }
 
 function toSteps({ writes }: StoredUnit, unit: number): SavepointStep[] {
