@@ -1,5 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
+import { sealJson } from '../crypto/sealed-json.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -221,11 +222,10 @@ async function sealEndpoint(
   const { id, url, events, description, disabledReason: disabled, createdAt } = endpoint;
   const secrets = endpoint.secrets.map(({ bytes, until }) => ({ bytes: Buffer.from(bytes).toString('base64'), until }));
   const record: EndpointRecord = { url, events, description, disabled, secrets };
-  const seal = await keyring.sealer(tenant, 'webhooks', 1);
-  return seal(endpointContext(tenant, id, revision, createdAt), JSON.stringify(record));
+  return sealJson(keyring, tenant, 'webhooks', endpointContext(tenant, id, revision, createdAt), record);
 }
 
-/** Conflicts when the environment has as many endpoints as it may. */
+/** Follows `lockAccount` in its transaction. Conflicts when the environment has the maximum number of endpoints. */
 export async function insertEndpoint(keyring: Keyring, tenant: Tenant, endpoint: Endpoint): Promise<Write> {
   const record = await sealEndpoint(keyring, tenant, endpoint, 1);
   return write(INSERT_ENDPOINT, [...scopeOf(tenant), endpoint.id, record, endpoint.createdAt, ...scopeOf(tenant)], 1);

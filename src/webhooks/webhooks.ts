@@ -1,4 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
+import { lockAccount } from '../accounts/account-store.ts';
 import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
@@ -117,6 +118,7 @@ export class Webhooks {
       revision: 1,
     };
     const full = notPossible('webhookEndpointsFull', { number: LIMITS.webhookEndpoints });
+    transaction.write(lockAccount(tenant.account));
     transaction.write(await insertEndpoint(this.#keyring, tenant, endpoint), full);
     transaction.record(webhookAuditEvent('webhook.created', tenant, endpoint));
     return { endpoint, secret };
@@ -205,9 +207,13 @@ export class Webhooks {
     });
   }
 
+  hasDelivery(tenant: Tenant, id: string, eventId: string): Promise<boolean> {
+    return hasDelivery(this.#database, tenant, id, eventId);
+  }
+
   /** Returns the body of an event that the endpoint gets; undefined when there is no such delivery. */
   async readEvent(tenant: Tenant, id: string, eventId: string): Promise<string | undefined> {
-    if (!(await hasDelivery(this.#database, tenant, id, eventId))) return undefined;
+    if (!(await this.hasDelivery(tenant, id, eventId))) return undefined;
     return (await findEvent(this.#database, this.#keyring, tenant, eventId))?.body.toString('utf8');
   }
 

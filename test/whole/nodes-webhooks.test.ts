@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { type Node, Nodes } from '../fixtures/nodes.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
@@ -60,6 +61,19 @@ describe('webhooks and card sessions over two nodes', { timeout: 240_000 }, () =
     // Time for a second delivery, which must not come.
     await new Promise((resolve) => setTimeout(resolve, 1500));
     assert.deepEqual([...new Set(received.values())], [1]);
+  });
+
+  test('of one account are ten at most, also when both create them at once', async () => {
+    const { key } = await nodes.newCaller();
+    const body = { url, events: ['payment.declined'] };
+    const requests = Array.from({ length: 3 * LIMITS.webhookEndpoints }, (_, index) =>
+      both[index % 2]?.call('POST', '/v1/webhooks', { key, body }),
+    );
+    const statuses = (await Promise.all(requests)).map((response) => response?.status).sort();
+    const created = statuses.filter((status) => status === 200).length;
+    assert.deepEqual([created, new Set(statuses)], [LIMITS.webhookEndpoints, new Set([200, 400])]);
+    const listed = await both[0]?.call('GET', '/v1/webhooks', { key });
+    assert.equal(listed?.json.data.webhooks.length, LIMITS.webhookEndpoints);
   });
 
   test('of cards that come to both at once a session takes one', async () => {

@@ -114,8 +114,7 @@ export const webhookRoutes: readonly Route[] = [
     const { services, transaction, tenant, params } = call;
     const { endpoint } = await getWebhook(call);
     const eventId = params['event'] ?? '';
-    if ((await services.webhooks.readEvent(tenant, endpoint.id, eventId)) === undefined)
-      throw new Failure('unknown_record');
+    if (!(await services.webhooks.hasDelivery(tenant, endpoint.id, eventId))) throw new Failure('unknown_record');
     await services.webhooks.replay(transaction, tenant, endpoint.id, { eventId });
     return { done: true };
   }),
