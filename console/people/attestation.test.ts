@@ -122,6 +122,11 @@ describe('a passkey registration that a browser sends', () => {
     assert.equal(await passkeys(), 1);
   });
 
+  test('is rejected when its signature is not encoded in DER', async () => {
+    await assert.rejects(add({ signsItself: true, encodesAsBer: true }), { code: 'not_possible' });
+    assert.equal(await passkeys(), 0);
+  });
+
   test('has one attempt for each challenge, also when many are concurrent', async () => {
     const asking = await options();
     await assertFails('not_possible', confirm(key.create(asking, { verified: false })));

@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { isCanonicalSignature } from './passkey-signature.ts';
 
 /**
  * Parses the JSON forms of WebAuthn member by member: clients can send anything, of any length, and members that are not
@@ -43,7 +44,7 @@ export async function parseRegistration(input: unknown): Promise<RegistrationRes
   const members = toMembers(input);
   const response = toMembers(members['response']);
   const attestationObject = parseBase64url(response, 'attestationObject');
-  if (!(await hasNoCertificate(attestationObject))) throw new InvalidCredentialError();
+  if (!(await isPlainAttestation(attestationObject))) throw new InvalidCredentialError();
   const clientDataJSON = parseBase64url(response, 'clientDataJSON');
   const transports = parseTransports(response) as never;
   return { ...parseIdentity(members), response: { clientDataJSON, attestationObject, transports } };
@@ -84,11 +85,14 @@ const NO_CLAIMS = { user: '', challenge: '' };
  * signature by the passkey itself. Any other contains certificates: parsing them takes a time that the sender chooses, and
  * fetches revocation lists from addresses that the sender chooses.
  */
-async function hasNoCertificate(attestationObject: string): Promise<boolean> {
+async function isPlainAttestation(attestationObject: string): Promise<boolean> {
   const { decodeAttestationObject } = (await loadWebAuthn()).helpers;
   const attestation = decodeAttestationObject(new Uint8Array(Buffer.from(attestationObject, 'base64url')));
   const [format, statement] = [attestation.get('fmt'), attestation.get('attStmt') as unknown];
-  return format === 'none' || (format === 'packed' && statement instanceof Map && !statement.has('x5c'));
+  if (format === 'none') return true;
+  if (format !== 'packed' || !(statement instanceof Map) || statement.has('x5c')) return false;
+  const signature = statement.get('sig');
+  return signature instanceof Uint8Array && isCanonicalSignature(statement.get('alg'), signature);
 }
 
 /** Returns the transports, which are untrusted hints. */

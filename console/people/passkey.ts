@@ -5,6 +5,7 @@ import type {
 import { MINUTE, type Random } from '../../src/kernel/clock.ts';
 import type { RelyingParty } from './client-context.ts';
 import { loadWebAuthn, parseAssertion, parseRegistration } from './credential.ts';
+import { ES256, isCanonicalSignature } from './passkey-signature.ts';
 
 /** WebAuthn credentials (W3C WebAuthn Level 3), always with verification of the user: a finger, a face or a PIN. */
 
@@ -18,7 +19,9 @@ export interface Passkey {
 }
 
 /** COSE algorithms: Ed25519, ES256 and RS256; every authenticator has one of them. */
-const ALGORITHMS = [-8, -7, -257];
+const ALGORITHMS = [-8, ES256, -257];
+/** Label of the algorithm in a key of COSE (RFC 9052). */
+const KEY_ALGORITHM = 3;
 const CHALLENGE_BYTES = 32;
 const TIMEOUT_MS = 5 * MINUTE;
 
@@ -116,9 +119,12 @@ export async function verifyAssertion(
   const { passkey, counter, challenge, relyingParty } = expected;
   const publicKey = new Uint8Array(Buffer.from(passkey.publicKey, 'base64url'));
   try {
-    const { verifyAuthenticationResponse } = await loadWebAuthn();
+    const { verifyAuthenticationResponse, helpers } = await loadWebAuthn();
+    const assertion = parseAssertion(response);
+    const algorithm = helpers.decodeCredentialPublicKey(publicKey).get(KEY_ALGORITHM);
+    if (!isCanonicalSignature(algorithm, Buffer.from(assertion.response.signature, 'base64url'))) return undefined;
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-      response: parseAssertion(response),
+      response: assertion,
       expectedChallenge: challenge,
       expectedOrigin: relyingParty.origin,
       expectedRPID: relyingParty.id,

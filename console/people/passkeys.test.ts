@@ -88,6 +88,12 @@ describe('a passkey', () => {
     });
   }
 
+  test('whose signature is not encoded in DER is rejected', async () => {
+    await add();
+    await assertFails('sign_in_refused', signIn({ encodesAsBer: true }));
+    await signIn();
+  });
+
   test('is accepted once for each challenge', async () => {
     await add();
     const secret = await password();

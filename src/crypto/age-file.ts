@@ -396,7 +396,8 @@ async function* openChunks({ handle, path, key, position, size, onRead }: Payloa
   }
 }
 
-function openChunk(key: Buffer, nonce: Buffer, sealed: Uint8Array): Buffer | undefined {
+/** Decrypts a part of a payload: ChaCha20-Poly1305 (RFC 8439), the tag at the end. Returns undefined when it is not authentic. */
+export function openChunk(key: Buffer, nonce: Buffer, sealed: Uint8Array): Buffer | undefined {
   if (sealed.length < TAG_BYTES) return undefined;
   const decipher = createDecipheriv(ALGORITHM, key, nonce, OPTIONS);
   decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));

@@ -32,13 +32,20 @@ export interface SealedShare {
   readonly share: string;
 }
 
-const toPublicKey = (raw: Buffer): KeyObject =>
+const toX25519Key = (raw: Buffer): KeyObject =>
   createPublicKey({ key: { kty: 'OKP', crv: 'X25519', x: raw.toString('base64url') }, format: 'jwk' });
 
 const toRaw = (key: KeyObject): Buffer => Buffer.from(key.export({ format: 'jwk' }).x ?? '', 'base64url');
 
-function deriveShareKey(privateKey: KeyObject, publicKey: KeyObject, ephemeral: Buffer, node: Buffer): Buffer {
-  const secret = diffieHellman({ privateKey, publicKey });
+/**
+ * Returns the common secret of X25519 (RFC 7748), which the caller clears. Throws for a public key that gives every private
+ * key the same secret.
+ */
+export const agreeOnSecret = (privateKey: KeyObject, publicKey: Buffer): Buffer =>
+  diffieHellman({ privateKey, publicKey: toX25519Key(publicKey) });
+
+function deriveShareKey(privateKey: KeyObject, publicKey: Buffer, ephemeral: Buffer, node: Buffer): Buffer {
+  const secret = agreeOnSecret(privateKey, publicKey);
   try {
     return Buffer.from(
       hkdfSync('sha256', secret, Buffer.concat([ephemeral, node]), 'cardvault share for a node', KEY_BYTES),
@@ -59,7 +66,7 @@ export function sealShare(
   if (node.length !== PUBLIC_KEY_BYTES) throw new CustodyError('the node shows no key for shares');
   const pair = generateKeyPairSync('x25519');
   const ephemeral = toRaw(pair.publicKey);
-  const key = deriveShareKey(pair.privateKey, toPublicKey(node), ephemeral, node);
+  const key = deriveShareKey(pair.privateKey, node, ephemeral, node);
   try {
     const cipher = createCipheriv('aes-256-gcm', key, NONCE, OPTIONS);
     cipher.setAAD(associatedData(ceremony, index));
@@ -92,7 +99,7 @@ export class NodeKey {
     if (sealed.length !== PUBLIC_KEY_BYTES + SHARE_BYTES + TAG_BYTES) throw new CustodyError('the share is malformed');
     const ephemeral = sealed.subarray(0, PUBLIC_KEY_BYTES);
     try {
-      const key = deriveShareKey(this.#privateKey, toPublicKey(ephemeral), ephemeral, this.#raw);
+      const key = deriveShareKey(this.#privateKey, ephemeral, ephemeral, this.#raw);
       const decipher = createDecipheriv('aes-256-gcm', key, NONCE, OPTIONS);
       key.fill(0);
       decipher.setAAD(associatedData(ceremony, index));
