@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError } from 'commander';
+import { describeRecipientFault } from '../crypto/age-key-fault.ts';
 import type { HeldCeremony, NewCustodian } from '../crypto/custody/ceremony.ts';
 import type { CustodyOptions } from '../crypto/custody/choose.ts';
 import type { ShareKey } from '../crypto/custody/share-file.ts';
@@ -135,10 +136,11 @@ async function readCustodians(tools: CliContext, options: CeremonyOptions): Prom
   };
   const { isRecipient } = await import('../crypto/custody/share-file.ts');
   for (const [index, text] of recipient.entries()) {
-    const [, name = '', key = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
+    const [isNamed, name = '', key = ''] = /^([^=]*)=(.*)$/s.exec(text) ?? [];
     // The argument may be a private key, so the message does not repeat it.
+    if (isNamed === undefined) throw new UsageError(`--recipient: number ${index + 1}: expected NAME=age1…`);
     if (!(await isRecipient(key)))
-      throw new UsageError(`--recipient: expected NAME=age1… as number ${index + 1}, with a recipient and no identity`);
+      throw new UsageError(`--recipient: number ${index + 1}, NAME=age1…: ${describeRecipientFault(key)}`);
     add(name, '--recipient', { kind: 'recipient', recipient: key });
   }
   for (const text of passphrase) {

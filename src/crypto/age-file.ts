@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { Decrypter, Encrypter, type Identity } from 'age-encryption';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
+import { describeIdentityFault, describeRecipientFault } from './age-key-fault.ts';
 import { syncDirectory } from './secret-file.ts';
 
 /**
@@ -60,12 +61,10 @@ export function parseRecipients(texts: readonly string[], what: string): Recipie
     throw new AgeFileError('recipient', `${what}: at most ${LIMITS.ageRecipients} recipients`);
   for (const [index, text] of distinct.entries()) {
     const place = distinct.length === 1 ? what : `${what}: recipient ${index + 1}`;
-    if (text.startsWith('AGE-SECRET-KEY-'))
-      throw new AgeFileError('recipient', `${place}: is a private key; give the public key that starts with age1`);
     try {
       new Encrypter().addRecipient(text);
     } catch {
-      throw new AgeFileError('recipient', `${place}: expected a recipient that starts with age1`);
+      throw new AgeFileError('recipient', `${place}: ${describeRecipientFault(text)}`);
     }
   }
   return distinct as readonly string[] as Recipients;
@@ -92,8 +91,7 @@ export async function readIdentities(path: string): Promise<Identities> {
     try {
       new Decrypter().addIdentity(line);
     } catch {
-      const expected = 'expected a private key that starts with AGE-SECRET-KEY-';
-      throw new AgeFileError('identity', `${path}: identity ${index + 1}: ${expected}`);
+      throw new AgeFileError('identity', `${path}: identity ${index + 1}: ${describeIdentityFault(line)}`);
     }
   }
   return lines as readonly string[] as Identities;

@@ -250,7 +250,10 @@ describe('the command line', () => {
       [/missing required argument 'file'/, ['backup']],
       [/exists already; give the name of a new file/, ['backup', BIN, '--plain']],
       [/--recipient: name a public key \(age1…\) that can open the backup/, ['backup', '/nowhere/at/all']],
-      [/--recipient: expected a recipient that starts with age1$/m, ['backup', '/nowhere', '--recipient', 'age1x']],
+      [
+        /--recipient: has 5 characters, and a key of this type has 62; /,
+        ['backup', '/nowhere', '--recipient', 'age1x'],
+      ],
       [/--recipient: is a private key/, ['backup', '/nowhere', '--recipient', 'AGE-SECRET-KEY-1X']],
       [/--plain: cannot be combined with recipients/, ['backup', '/nowhere', '--plain', '--recipient', 'age1x']],
       [/there is no folder \/nowhere/, ['backup', '/nowhere/at/all', '--plain']],
