@@ -220,7 +220,7 @@ async function buildCore(
   const accounts = new Accounts(parts);
   const changeControl = new ChangeControl(accounts);
   const hosts = new ProcessorHosts(config.processorHosts);
-  const webhookParts = createWebhooks(parts, config);
+  const webhookParts = createWebhooks({ ...parts, changeControl }, config);
   const transactions = new Transactions({ ...parts, idempotency, usage });
   const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
   return {
@@ -262,15 +262,21 @@ export const WEBHOOK_USER_AGENT = `cardvault/${VERSION}`;
 
 /** Builds what writes, manages and sends webhooks. */
 function createWebhooks(
-  { database, keyring, time, random }: Pick<OpenCore, 'database' | 'keyring' | 'time' | 'random'>,
+  {
+    database,
+    keyring,
+    time,
+    random,
+    changeControl,
+  }: Pick<OpenCore, 'database' | 'keyring' | 'time' | 'random' | 'changeControl'>,
   { webhooks: { networks } }: Config,
 ) {
   const clock = (): number => time.steadyNow();
   const addresses = new TargetAddresses(networks);
   const outbox = new Outbox({ database, keyring, clock, random });
   const sender = new WebhookSender(addresses);
-  const parts = { database, keyring, clock, random, addresses, sender, userAgent: WEBHOOK_USER_AGENT };
-  return { outbox, sender, webhooks: new Webhooks(parts) };
+  const parts = { database, keyring, clock, random, addresses, sender, changeControl };
+  return { outbox, sender, webhooks: new Webhooks({ ...parts, userAgent: WEBHOOK_USER_AGENT }) };
 }
 
 /** Prepares writing audit records into a database that is not opened as a vault. False without its root key. */

@@ -98,6 +98,7 @@ const SHARED_WITH_CONSOLE: readonly string[] = [
   'src/vault/token-queries.ts',
   'src/vault/token-retention.ts',
   'src/vault/vault.ts',
+  'src/webhooks/requested-changes.ts',
   'src/webhooks/webhook.ts',
   'src/webhooks/webhooks.ts',
 ];

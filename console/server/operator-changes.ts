@@ -11,7 +11,7 @@ import type { ConsoleServices } from './route.ts';
 
 type Services = Pick<
   ConsoleServices,
-  'activations' | 'changeControl' | 'configurations' | 'requests' | 'retention' | 'unknownOutcomes'
+  'activations' | 'changeControl' | 'configurations' | 'requests' | 'retention' | 'unknownOutcomes' | 'webhooks'
 >;
 type Execute = (services: Services, transaction: Transaction, tenant: Tenant, execution: Execution) => Promise<unknown>;
 
@@ -44,6 +44,12 @@ const EXECUTE: Readonly<Record<RestrictedChange['action'], Execute>> = {
     ),
   'retention.set': ({ retention }, transaction, tenant, { call, consent }) =>
     retention.set(transaction, tenant, JSON.parse(call.body) as RetentionChange, { consent }),
+  'webhook.create': ({ webhooks }, transaction, tenant, { call, consent }) =>
+    webhooks.createRequested(transaction, tenant, call.body, consent),
+  'webhook.edit': ({ webhooks }, transaction, tenant, { call, consent }) =>
+    webhooks.updateRequested(transaction, tenant, call.body, consent),
+  'webhook.rotate': ({ webhooks }, transaction, tenant, { call, consent }) =>
+    webhooks.rotateRequested(transaction, tenant, call.body, consent),
 };
 
 /**

@@ -9,7 +9,7 @@ import { assertNoDualControl } from './account-store.ts';
 import type { Accounts } from './accounts.ts';
 
 /**
- * Changes of the settings that decide where card data goes and when tokens end, and outcomes that a user states in place of
+ * Changes of the settings that decide where card data and events go and when tokens end, and outcomes that a user states in place of
  * the processor: a false one lets a card be charged twice.
  */
 export const RESTRICTED_ACTIONS = [
@@ -20,6 +20,9 @@ export const RESTRICTED_ACTIONS = [
   'proxy.remove',
   'account.export',
   'retention.set',
+  'webhook.create',
+  'webhook.edit',
+  'webhook.rotate',
 ] as const;
 
 /** Actions that need a second person in production in every account: they carry card numbers out of the vault. */

@@ -1,8 +1,10 @@
 import type { Command } from 'commander';
+import { ApprovalRequired } from '../accounts/change-control.ts';
 import { formatIso8601, formatIso8601OrNull, parseIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { IssuedSecret } from '../webhooks/requested-changes.ts';
 import { formatSecret } from '../webhooks/signature.ts';
-import type { StoredEndpoint } from '../webhooks/webhook.ts';
+import { type StoredEndpoint, statusOf } from '../webhooks/webhook.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
 import { invalidOption, resolveTenant, type TenantOptions, withTenantOptions } from './options.ts';
 import { formatDetails, formatTable, printResult, UsageError } from './output.ts';
@@ -43,12 +45,33 @@ function createCommand(webhook: Command, tools: CliContext): void {
         if (url === undefined) throw new UsageError('--url: required');
         if (events === undefined) throw new UsageError('--event: required');
         const tenant = await resolveTenant(core.accounts, options);
-        const { endpoint, secret } = await asOperator(tools, core, (transaction) =>
-          core.webhooks.create(transaction, tenant, { url, events, description }),
+        const issued = core.webhooks.issueSecret();
+        const { endpoint } = await withSecretOfRequest(tools, options.json, issued, () =>
+          asOperator(tools, core, (transaction) =>
+            core.webhooks.create(transaction, tenant, { url, events, description }, {}, issued),
+          ),
         );
-        printWebhook(tools, options.json, { endpoint, last: undefined }, { secret: formatSecret(secret) });
+        printWebhook(tools, options.json, { endpoint, last: undefined }, { secret: formatSecret(issued.secret) });
       }),
   );
+}
+
+/** A change that awaits approval takes effect with the secret that is printed now: its approver does not see it. */
+async function withSecretOfRequest<Result>(
+  tools: CliContext,
+  json: boolean | undefined,
+  { id, secret }: IssuedSecret,
+  change: () => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await change();
+  } catch (error) {
+    if (error instanceof ApprovalRequired) {
+      const shown = { id, secret: formatSecret(secret) };
+      printResult(tools, json, shown, formatDetails(Object.entries(shown)));
+    }
+    throw error;
+  }
 }
 
 function listCommand(webhook: Command, tools: CliContext): void {
@@ -83,7 +106,7 @@ function updateCommand(webhook: Command, tools: CliContext): void {
           throw new UsageError('nothing to change: give at least one option; see: cardvault webhook update --help');
         const tenant = await resolveTenant(core.accounts, options);
         const changed = await asOperator(tools, core, (transaction) =>
-          core.webhooks.update(transaction, tenant, id, changes),
+          core.webhooks.update(transaction, tenant, id, changes, {}),
         );
         printWebhook(tools, options.json, changed);
       }),
@@ -108,8 +131,10 @@ function rotateCommand(webhook: Command, tools: CliContext): void {
     .action((id: string, options: TenantOptions & { overlap: number }) =>
       withCore(tools, async (core) => {
         const tenant = await resolveTenant(core.accounts, options);
-        const { secret, oldSecretUntil } = await asOperator(tools, core, (transaction) =>
-          core.webhooks.rotate(transaction, tenant, id, options.overlap),
+        const { secret } = core.webhooks.issueSecret();
+        const rotation = { id, secret, overlapMinutes: options.overlap };
+        const { oldSecretUntil } = await withSecretOfRequest(tools, options.json, rotation, () =>
+          asOperator(tools, core, (transaction) => core.webhooks.rotate(transaction, tenant, rotation, {})),
         );
         const shown = { id, secret: formatSecret(secret), old_secret_until: formatIso8601(oldSecretUntil) };
         printResult(tools, options.json, shown, formatDetails(Object.entries(shown)));
@@ -175,7 +200,7 @@ const toView = ({ endpoint, last }: StoredEndpoint) => ({
   url: endpoint.url,
   events: endpoint.events,
   description: endpoint.description ?? null,
-  status: endpoint.disabledReason === undefined ? 'enabled' : 'disabled',
+  status: statusOf(endpoint),
   disabled_reason: endpoint.disabledReason ?? null,
   created_at: formatIso8601(endpoint.createdAt),
   last_attempt_at: formatIso8601OrNull(last?.at),

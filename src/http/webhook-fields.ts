@@ -1,12 +1,13 @@
 import { formatIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import type { StoredEndpoint } from '../webhooks/webhook.ts';
 import {
   DELIVERY_ERRORS,
   DELIVERY_STATUSES,
   type Delivery,
   DISABLED_REASONS,
   type LastAttempt,
+  type StoredEndpoint,
+  statusOf,
 } from '../webhooks/webhook.ts';
 import { anyString, list, object, optional, output, plainText, type ValueOf } from './fields.ts';
 
@@ -66,7 +67,7 @@ export function formatWebhook({ endpoint, last }: StoredEndpoint): ValueOf<typeo
   const { id, url, events, description, disabledReason, createdAt } = endpoint;
   return {
     ...{ id, url, events, description },
-    status: disabledReason === undefined ? 'enabled' : 'disabled',
+    status: statusOf(endpoint),
     disabled_reason: disabledReason,
     created_at: formatIso8601(createdAt),
     last_delivery: last && formatLast(last),

@@ -35,6 +35,16 @@ export const DISABLED_REASONS = ['request', 'gone', 'failing'] as const;
 /** Why an endpoint is disabled: by a change, by its response 410, or because nothing was delivered. */
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 
+export type EndpointStatus = 'enabled' | 'disabled';
+
+/** Attributes of an endpoint that a merchant chooses. */
+export interface EndpointAttributes {
+  readonly url: string;
+  /** Types, or `*` alone. */
+  readonly events: readonly string[];
+  readonly description?: string | undefined;
+}
+
 /** The 32 bytes of a secret, with the time after which it signs nothing; undefined for the newest. */
 export interface EndpointSecret {
   readonly bytes: Uint8Array;
@@ -90,6 +100,9 @@ export interface Delivery {
   readonly last: LastAttempt | undefined;
   readonly nextAttemptAt: number | undefined;
 }
+
+export const statusOf = ({ disabledReason }: Pick<Endpoint, 'disabledReason'>): EndpointStatus =>
+  disabledReason === undefined ? 'enabled' : 'disabled';
 
 export const wants = ({ events, disabledReason }: Endpoint, type: string): boolean =>
   disabledReason === undefined && (events.includes(ALL_EVENTS) || events.includes(type));

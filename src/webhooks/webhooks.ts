@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { lockAccount } from '../accounts/account-store.ts';
+import type { ChangeControl, ChangeRight, Consent, RestrictedChange } from '../accounts/change-control.ts';
 import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
@@ -12,6 +13,17 @@ import { LIMITS } from '../kernel/limits.ts';
 import { containsPan } from '../kernel/pan.ts';
 import type { Database } from '../storage/database.ts';
 import { EVENT_ID_PREFIX, formatBody } from './outbox.ts';
+import {
+  type EndpointChanges,
+  type IssuedSecret,
+  parseCreation,
+  parseRotation,
+  parseUpdate,
+  type RequestedRotation,
+  toCreation,
+  toRotation,
+  toUpdate,
+} from './requested-changes.ts';
 import type { OutgoingMessage, SendResult, WebhookSender } from './send.ts';
 import { SECRET_BYTES, signMessage } from './signature.ts';
 import { parseTargetUrl, type TargetAddresses } from './target-address.ts';
@@ -20,9 +32,12 @@ import {
   type Delivery,
   type DeliveryStatus,
   type Endpoint,
+  type EndpointAttributes,
   type EndpointSecret,
+  type EndpointStatus,
   isEventType,
   type StoredEndpoint,
+  statusOf,
   TEST_TYPE,
 } from './webhook.ts';
 import {
@@ -47,27 +62,21 @@ const ID_LETTERS = 24;
 /** Sorts behind every id of an event. */
 const AFTER_ALL = `${EVENT_ID_PREFIX}~`;
 
-/** Attributes of a new endpoint, and of a change. */
-export interface EndpointAttributes {
-  readonly url: string;
-  readonly events: readonly string[];
-  readonly description?: string | undefined;
-}
+/**
+ * The right to change an endpoint. An API key needs no consent: in an account under dual control a second person has approved
+ * its permission `webhooks:manage`.
+ */
+type WebhookRight = ChangeRight | 'api-key';
 
-/** Members that are undefined stay. */
-export interface EndpointChanges {
-  readonly url?: string | undefined;
-  readonly events?: readonly string[] | undefined;
-  readonly description?: string | undefined;
-  readonly status?: 'enabled' | 'disabled' | undefined;
-}
+/** `secret`: one that was issued before. */
+type Rotation = Omit<RequestedRotation, 'secret'> & Partial<Pick<RequestedRotation, 'secret'>>;
 
 /** The result of a trial. */
 export interface TrialResult extends SendResult {
   readonly durationMs: number;
 }
 
-/** A filled transaction returns the new secret, which is shown once. */
+/** The new secret is shown once. */
 interface WithSecret {
   readonly endpoint: Endpoint;
   readonly secret: Uint8Array;
@@ -81,6 +90,7 @@ export class Webhooks {
   readonly #random: Random;
   readonly #addresses: TargetAddresses;
   readonly #sender: WebhookSender;
+  readonly #changeControl: Pick<ChangeControl, 'permit'>;
   readonly #userAgent: string;
   /** Times of the newest trials of each endpoint on this node. */
   readonly #trials = new Map<string, readonly number[]>();
@@ -92,6 +102,7 @@ export class Webhooks {
     random: Random;
     addresses: TargetAddresses;
     sender: WebhookSender;
+    changeControl: Pick<ChangeControl, 'permit'>;
     userAgent: string;
   }) {
     this.#database = options.database;
@@ -100,18 +111,34 @@ export class Webhooks {
     this.#random = options.random;
     this.#addresses = options.addresses;
     this.#sender = options.sender;
+    this.#changeControl = options.changeControl;
     this.#userAgent = options.userAgent;
   }
 
-  /** Throws `invalid_field`, and `not_possible` when the environment has as many endpoints as it may. */
-  async create(transaction: Transaction, tenant: Tenant, attributes: EndpointAttributes): Promise<WithSecret> {
-    const checked = this.#check(tenant, attributes);
-    const secret = this.#random.bytes(SECRET_BYTES);
+  /** Returns a new id and secret. An operator gets them with the request for approval, which nobody can read them from. */
+  issueSecret(): IssuedSecret {
+    return { id: newId('wh', ID_LETTERS, this.#random), secret: this.#random.bytes(SECRET_BYTES) };
+  }
+
+  /**
+   * Throws `invalid_field`, `not_possible` when the environment has the maximum number of endpoints, and what
+   * `ChangeControl.permit` throws.
+   */
+  async create(
+    transaction: Transaction,
+    tenant: Tenant,
+    attributes: EndpointAttributes,
+    right: WebhookRight,
+    issued = this.issueSecret(),
+  ): Promise<WithSecret> {
+    const checked = { ...attributes, ...this.#check(tenant, attributes) };
+    await this.#permit(transaction, tenant, toCreation(checked, issued), right);
+    const { id, secret } = issued;
     const endpoint: Endpoint = {
-      url: checked.url ?? '',
-      events: checked.events ?? [],
+      id,
+      url: checked.url,
+      events: checked.events,
       description: checked.description,
-      id: newId('wh', ID_LETTERS, this.#random),
       disabledReason: undefined,
       createdAt: transaction.now,
       secrets: [{ bytes: secret, until: undefined }],
@@ -120,8 +147,14 @@ export class Webhooks {
     const full = notPossible('webhookEndpointsFull', { number: LIMITS.webhookEndpoints });
     transaction.write(lockAccount(tenant.account));
     transaction.write(await insertEndpoint(this.#keyring, tenant, endpoint), full);
-    transaction.record(webhookAuditEvent('webhook.created', tenant, endpoint));
+    record(transaction, right, webhookAuditEvent('webhook.created', tenant, endpoint));
     return { endpoint, secret };
+  }
+
+  /** Creates the endpoint of a request that was approved: `toCreation`. */
+  async createRequested(transaction: Transaction, tenant: Tenant, body: string, consent: Consent): Promise<void> {
+    const { attributes, issued } = parseCreation(body);
+    await this.create(transaction, tenant, attributes, { consent }, issued);
   }
 
   /** Throws what creating or changing an endpoint with these attributes would throw. */
@@ -140,29 +173,31 @@ export class Webhooks {
     return found;
   }
 
-  /** Members that are undefined stay. Throws `unknown_webhook` and `invalid_field`. */
+  /** Throws `unknown_webhook`, `invalid_field`, and what `ChangeControl.permit` throws. */
   async update(
     transaction: Transaction,
     tenant: Tenant,
     id: string,
-    { status, ...attributes }: EndpointChanges,
+    changes: EndpointChanges,
+    right: WebhookRight,
   ): Promise<StoredEndpoint> {
     const { endpoint, last } = await this.get(tenant, id);
-    const changes = this.#check(tenant, attributes);
-    const disabledReason = status === undefined ? endpoint.disabledReason : statusToReason(status, endpoint);
-    const changed: Endpoint = {
-      ...endpoint,
-      url: changes.url ?? endpoint.url,
-      events: changes.events ?? endpoint.events,
-      description: changes.description === '' ? undefined : (changes.description ?? endpoint.description),
-      disabledReason,
-    };
+    const changed = this.#change(tenant, endpoint, changes);
+    const request = { id, revision: endpoint.revision, changes };
+    await this.#permit(transaction, tenant, toUpdate(request, { ...changed, status: statusOf(changed) }), right);
     transaction.write(await updateEndpoint(this.#keyring, tenant, changed));
-    if (disabledReason !== undefined && endpoint.disabledReason === undefined)
+    if (changed.disabledReason !== undefined && endpoint.disabledReason === undefined)
       transaction.write(failWaiting(tenant, endpoint.id));
     const detail = { changed: listChanged(endpoint, changed) };
-    transaction.record(webhookAuditEvent('webhook.changed', tenant, changed, detail));
+    record(transaction, right, webhookAuditEvent('webhook.changed', tenant, changed, detail));
     return { endpoint: { ...changed, revision: endpoint.revision + 1 }, last };
+  }
+
+  /** Makes the change of a request that was approved. Throws `changed_meanwhile` when its approver saw another endpoint. */
+  async updateRequested(transaction: Transaction, tenant: Tenant, body: string, consent: Consent): Promise<void> {
+    const { id, revision, changes } = parseUpdate(body);
+    if ((await this.get(tenant, id)).endpoint.revision !== revision) throw new Failure('changed_meanwhile');
+    await this.update(transaction, tenant, id, changes, { consent });
   }
 
   /** Throws `unknown_webhook`. */
@@ -172,25 +207,32 @@ export class Webhooks {
     transaction.record(webhookAuditEvent('webhook.deleted', tenant, endpoint));
   }
 
-  /** The old secret signs beside the new one for `overlapMinutes`; an older one ends. Throws `unknown_webhook`. */
+  /**
+   * The old secret signs beside the new one for `overlapMinutes`; an older one ends. Throws `unknown_webhook`, and what
+   * `ChangeControl.permit` throws.
+   */
   async rotate(
     transaction: Transaction,
     tenant: Tenant,
-    id: string,
-    overlapMinutes: number,
+    { id, overlapMinutes, secret = this.#random.bytes(SECRET_BYTES) }: Rotation,
+    right: WebhookRight,
   ): Promise<WithSecret & { readonly oldSecretUntil: number }> {
     const { endpoint } = await this.get(tenant, id);
-    const secret = this.#random.bytes(SECRET_BYTES);
+    await this.#permit(transaction, tenant, toRotation(endpoint.url, { id, secret, overlapMinutes }), right);
     const oldSecretUntil = transaction.now + overlapMinutes * MINUTE;
     const [newest] = endpoint.secrets;
     const old: EndpointSecret[] =
       newest === undefined || overlapMinutes === 0 ? [] : [{ ...newest, until: oldSecretUntil }];
     const changed: Endpoint = { ...endpoint, secrets: [{ bytes: secret, until: undefined }, ...old] };
     transaction.write(await updateEndpoint(this.#keyring, tenant, changed));
-    transaction.record(
-      webhookAuditEvent('webhook.secret-rotated', tenant, endpoint, { overlap_minutes: overlapMinutes }),
-    );
+    const detail = { overlap_minutes: overlapMinutes };
+    record(transaction, right, webhookAuditEvent('webhook.secret-rotated', tenant, endpoint, detail));
     return { endpoint: changed, secret, oldSecretUntil };
+  }
+
+  /** Replaces the secret as requested, once the request was approved. */
+  async rotateRequested(transaction: Transaction, tenant: Tenant, body: string, consent: Consent): Promise<void> {
+    await this.rotate(transaction, tenant, parseRotation(body), { consent });
   }
 
   /** The newest first. `before`: the id of the last delivery of the page before. Throws `unknown_webhook`. */
@@ -294,6 +336,26 @@ export class Webhooks {
     return purgeOldEvents(this.#database, now - DAYS_KEPT_MS, LIMITS.rowsPerSweep);
   }
 
+  async #permit(
+    transaction: Transaction,
+    tenant: Tenant,
+    change: RestrictedChange,
+    right: WebhookRight,
+  ): Promise<void> {
+    if (right !== 'api-key') await this.#changeControl.permit(transaction, tenant, change, right);
+  }
+
+  #change(tenant: Tenant, endpoint: Endpoint, { status, ...attributes }: EndpointChanges): Endpoint {
+    const { url, events, description } = this.#check(tenant, attributes);
+    return {
+      ...endpoint,
+      url: url ?? endpoint.url,
+      events: events ?? endpoint.events,
+      description: description === '' ? undefined : (description ?? endpoint.description),
+      disabledReason: status === undefined ? endpoint.disabledReason : statusToReason(status, endpoint),
+    };
+  }
+
   #check(tenant: Tenant, { url, events, description }: EndpointChanges): Partial<EndpointAttributes> {
     if (events !== undefined) assertEvents(events);
     if (description !== undefined && description !== '') {
@@ -316,13 +378,20 @@ function assertEvents(events: readonly string[]): void {
 }
 
 /** An endpoint that the service has disabled keeps that reason until it is enabled. */
-const statusToReason = (status: 'enabled' | 'disabled', { disabledReason }: Endpoint): Endpoint['disabledReason'] =>
+const statusToReason = (status: EndpointStatus, { disabledReason }: Endpoint): Endpoint['disabledReason'] =>
   status === 'enabled' ? undefined : (disabledReason ?? 'request');
 
 const listChanged = (before: Endpoint, after: Endpoint): string[] =>
   (['url', 'events', 'description', 'disabledReason'] as const)
     .filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
     .map((name) => (name === 'disabledReason' ? 'status' : name));
+
+/** Records a change; one that an operator requested names the operator and the approval. */
+function record(transaction: Transaction, right: WebhookRight, event: AuditEvent): void {
+  const consent = right === 'api-key' ? undefined : right.consent;
+  const approval = consent === undefined ? [] : [`approval:${consent.approvalId}`];
+  transaction.record({ ...event, targets: [...(event.targets ?? []), ...approval] }, consent?.requester);
+}
 
 /** Names the host of the URL alone: its path and query may be secret. */
 export function webhookAuditEvent(

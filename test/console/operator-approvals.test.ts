@@ -9,6 +9,8 @@ import { approveActivation, disablePayments, enablePayments } from '../../consol
 import { ApprovalRequired, ChangeControl, type Consent } from '../../src/accounts/change-control.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import type { Transaction } from '../../src/idempotency/transaction.ts';
+import { formatSecret } from '../../src/webhooks/signature.ts';
+import type { Endpoint } from '../../src/webhooks/webhook.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { newKeyPair, privatePem } from '../fixtures/rsa-key-pairs.ts';
@@ -157,6 +159,71 @@ describe('a command of an operator', () => {
     const removing = await waits(run('proxy', 'remove', '--force'));
     successData(await ana.call(approve, of(removing)));
     assert.equal((await configurations.get(tenant())).merchant, undefined);
+  });
+
+  describe('webhook', () => {
+    const URL = 'https://shop.example/cardvault';
+    const EVENTS = ['--event', '*'];
+    const stored = async () => (await service.core.webhooks.list(tenant())).map(({ endpoint }) => endpoint);
+    /** Runs a command that prints the secret which is valid after its approval. */
+    async function waitsWithSecret(...args: string[]) {
+      const { code, err, json } = await run('webhook', ...args);
+      assert.equal(code, 1);
+      const { approval_id: approval, ...rest } = JSON.parse(err);
+      assert.deepEqual(rest, { error: 'approval required' });
+      return { approval, ...json } as { approval: string; id: string; secret: string };
+    }
+    const secretsOf = ({ secrets }: Endpoint) => secrets.map(({ bytes }) => formatSecret(bytes));
+
+    test('create, update and rotate wait, and take effect with the secret that the operator got', async () => {
+      const { approval, id, secret } = await waitsWithSecret('create', '--url', URL, ...EVENTS);
+      assert.deepEqual(await stored(), []);
+      assert.deepEqual((await shown(approval)).summary, [
+        { name: 'url', value: URL },
+        { name: 'events', value: '*' },
+      ]);
+      const approved = await ana.call(approve, of(approval));
+      assert.deepEqual(successData(approved), { executed: true });
+      const [created] = await stored();
+      assert.ok(created !== undefined);
+      assert.deepEqual([created.id, created.url, secretsOf(created)], [id, URL, [secret]]);
+      assert.equal(await isErased(approval), true);
+      const [record] = await recorded('webhook.created');
+      assert.deepEqual([record.actor.type, record.targets], ['operator', [`webhook:${id}`, `approval:${approval}`]]);
+
+      const rotation = await waitsWithSecret('rotate', id, '--overlap', '5');
+      assert.equal(rotation.id, id);
+      assert.deepEqual(await stored(), [created]);
+      successData(await ana.call(approve, of(rotation.approval)));
+      const [rotated] = await stored();
+      assert.deepEqual(rotated && secretsOf(rotated), [rotation.secret, secret]);
+
+      const updating = await waits(run('webhook', 'update', id, '--url', 'https://evil.example/', '--disable'));
+      assert.deepEqual((await shown(updating)).summary, [
+        { name: 'url', value: 'https://evil.example/' },
+        { name: 'events', value: '*' },
+        { name: 'state', value: 'disabled' },
+      ]);
+      successData(await ben.call(decline, of(updating)));
+      assert.deepEqual(await stored(), [rotated]);
+    });
+
+    test('update changes nothing when the webhook is another one at its approval; delete needs none', async () => {
+      const { approval, id } = await waitsWithSecret('create', '--url', URL, ...EVENTS);
+      successData(await ana.call(approve, of(approval)));
+      const [first, second] = [
+        await waits(run('webhook', 'update', id, '--event', 'token.deleted')),
+        await waits(run('webhook', 'update', id, '--url', 'https://shop.example/other')),
+      ];
+      successData(await ana.call(approve, of(first)));
+      assertRefused(await ana.call(approve, of(second)), 'changed_meanwhile');
+      assert.deepEqual(
+        (await stored()).map(({ url, events }) => [url, events]),
+        [[URL, ['token.deleted']]],
+      );
+      assert.equal((await run('webhook', 'delete', id)).code, 0);
+      assert.deepEqual(await stored(), []);
+    });
   });
 
   test('has no effect when it is declined, and its private key is erased; in the sandbox it needs no approval', async () => {

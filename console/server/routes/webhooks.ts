@@ -1,10 +1,9 @@
-import { type SummaryLine, toSummaryLines } from '../../../src/accounts/change-control.ts';
-import type { ValueOf } from '../../../src/http/fields.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
+import { summarizeEndpoint, summarizeRotation } from '../../../src/webhooks/requested-changes.ts';
 import { formatSecret } from '../../../src/webhooks/signature.ts';
-import type { Delivery, StoredEndpoint } from '../../../src/webhooks/webhook.ts';
+import { type Delivery, type StoredEndpoint, statusOf } from '../../../src/webhooks/webhook.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -25,46 +24,48 @@ export const webhookRoutes: readonly Route[] = [
 
   route(
     createWebhook,
-    async ({ services, transaction, tenant, body }) => {
-      const { endpoint, secret } = await services.webhooks.create(transaction, tenant, body);
+    async ({ services, transaction, tenant, body, consent }) => {
+      const right = { consent, isMember: true };
+      const { endpoint, secret } = await services.webhooks.create(transaction, tenant, body, right);
       return executed({ webhook: toView({ endpoint, last: undefined }), secret: formatSecret(secret) });
     },
     async ({ services, tenant, body }) => {
       services.webhooks.assertAttributes(tenant, body);
-      return summarize(body);
+      return summarizeEndpoint(body);
     },
   ),
 
   route(
     editWebhook,
     async (call) => {
-      const { services, transaction, tenant, body } = call;
+      const { services, transaction, tenant, body, consent } = call;
       const { endpoint } = await getWebhook(call);
       if (endpoint.revision !== body.revision) throw new Failure('changed_meanwhile');
       const { state: status, url, events, description = '' } = body;
       const changes = { status, url, events, description };
-      return executed({ webhook: toView(await services.webhooks.update(transaction, tenant, endpoint.id, changes)) });
+      const right = { consent, isMember: true };
+      const changed = await services.webhooks.update(transaction, tenant, endpoint.id, changes, right);
+      return executed({ webhook: toView(changed) });
     },
     async (call) => {
       const { endpoint } = await getWebhook(call);
       if (endpoint.revision !== call.body.revision) throw new Failure('changed_meanwhile');
       call.services.webhooks.assertAttributes(call.tenant, call.body);
-      return [...summarize(call.body), ...toSummaryLines([['state', call.body.state]])];
+      return summarizeEndpoint({ ...call.body, status: call.body.state });
     },
   ),
 
   route(
     rotateWebhook,
     async (call) => {
-      const { services, transaction, tenant, body } = call;
-      const { endpoint } = await getWebhook(call);
-      const { secret } = await services.webhooks.rotate(transaction, tenant, endpoint.id, body.overlap_minutes);
+      const { services, transaction, tenant, body, consent } = call;
+      const { id } = (await getWebhook(call)).endpoint;
+      const rotation = { id, overlapMinutes: body.overlap_minutes };
+      const right = { consent, isMember: true };
+      const { secret } = await services.webhooks.rotate(transaction, tenant, rotation, right);
       return executed({ secret: formatSecret(secret) });
     },
-    async (call) => [
-      ...toSummaryLines([['url', (await getWebhook(call)).endpoint.url]]),
-      { name: 'overlap_minutes', value: String(call.body.overlap_minutes) },
-    ],
+    async (call) => summarizeRotation((await getWebhook(call)).endpoint.url, call.body.overlap_minutes),
   ),
 
   route(deleteWebhook, async (call) => {
@@ -129,19 +130,12 @@ async function getWebhook({ services, tenant, params }: AnyCall): Promise<Stored
   }
 }
 
-const summarize = ({ url, events, description }: ValueOf<NonNullable<typeof createWebhook.body>>): SummaryLine[] =>
-  toSummaryLines([
-    ['url', url],
-    ['events', events.join(', ')],
-    ['description', description],
-  ]);
-
 function toView({ endpoint, last }: StoredEndpoint) {
   const { id, url, events, description, disabledReason, createdAt, revision } = endpoint;
   return {
     ...{ id, url, events, revision },
     description: description ?? null,
-    state: disabledReason === undefined ? ('enabled' as const) : ('disabled' as const),
+    state: statusOf(endpoint),
     disabled_reason: disabledReason ?? null,
     created_at: formatIso8601(createdAt),
     last_attempt_at: formatIso8601OrNull(last?.at),

@@ -29,7 +29,7 @@ export const createWebhook = defineEndpoint({
     data: { ...WEBHOOK_EXAMPLE, secret: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=' },
   },
   async run({ services, transaction, tenant, body }) {
-    const { endpoint, secret } = await services.webhooks.create(transaction, tenant, body);
+    const { endpoint, secret } = await services.webhooks.create(transaction, tenant, body, 'api-key');
     return { ...formatWebhook({ endpoint, last: undefined }), secret: formatSecret(secret) };
   },
 });

@@ -40,9 +40,14 @@ export const rotateWebhook = defineEndpoint({
   },
   async run(call) {
     const { services, transaction, tenant, body } = call;
-    const overlap = body.overlap_minutes ?? DEFAULT_OVERLAP_MINUTES;
+    const overlapMinutes = body.overlap_minutes ?? DEFAULT_OVERLAP_MINUTES;
     const id = pathParameter(call, 'id');
-    const { secret, oldSecretUntil } = await services.webhooks.rotate(transaction, tenant, id, overlap);
+    const { secret, oldSecretUntil } = await services.webhooks.rotate(
+      transaction,
+      tenant,
+      { id, overlapMinutes },
+      'api-key',
+    );
     return { id, secret: formatSecret(secret), old_secret_until: formatIso8601(oldSecretUntil) };
   },
 });

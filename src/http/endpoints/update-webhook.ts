@@ -35,6 +35,8 @@ export const updateWebhook = defineEndpoint({
   },
   async run(call) {
     const { services, transaction, tenant, body } = call;
-    return formatWebhook(await services.webhooks.update(transaction, tenant, pathParameter(call, 'id'), body));
+    return formatWebhook(
+      await services.webhooks.update(transaction, tenant, pathParameter(call, 'id'), body, 'api-key'),
+    );
   },
 });
