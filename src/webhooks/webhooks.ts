@@ -115,7 +115,7 @@ export class Webhooks {
     this.#userAgent = options.userAgent;
   }
 
-  /** Returns a new id and secret. An operator gets them with the request for approval, which nobody can read them from. */
+  /** Returns a new id and secret. An operator gets them with the request for approval, before they take effect. */
   issueSecret(): IssuedSecret {
     return { id: newId('wh', ID_LETTERS, this.#random), secret: this.#random.bytes(SECRET_BYTES) };
   }
