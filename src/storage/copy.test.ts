@@ -236,7 +236,8 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
     test('detects a node that was active within the last minute', async () => {
       // A time long after this test's own writes.
       const now = Date.now() + 600_000;
-      const insert = 'insert into writers (account, id, epoch, last_group, last_seen_at) values (?, ?, 1, 1, ?)';
+      const insert =
+        'insert into writers (account, id, epoch, last_group, last_seen_at, schema) values (?, ?, 1, 1, ?, 1)';
       assert.equal(await hasRecentActivity(source, now), false);
       await change(source, insert, 0, 'long-gone', now - 60_000);
       assert.equal(await hasRecentActivity(source, now), false);

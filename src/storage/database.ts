@@ -172,7 +172,11 @@ export const blobOrNull = (row: Row, column: string): Uint8Array | undefined =>
 export interface Migration {
   readonly version: number;
   readonly name: string;
+  /** The release of cardvault that ships it, such as 0.2.0. */
+  readonly release: string;
   /** The oldest version whose code still works with this schema, beside nodes of the newer version. */
   readonly minCompatible: number;
+  /** The oldest version that it can be applied to; 0 for every one. An empty database needs none. */
+  readonly upgradesFrom: number;
   readonly sql: string;
 }

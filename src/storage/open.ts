@@ -121,13 +121,15 @@ function listChores(database: PostgresDatabase, time: DatabaseClock, trusted: Tr
   };
   let round = 0;
   const every = (rounds: number, run: () => Promise<void>) => () => (round % rounds === 0 ? run() : Promise.resolve());
+  // From its start on, a node is known to others that would change the schema.
+  const touch = (): Promise<void> => (round === 1 || round % TOUCH_EVERY === 0 ? database.touch() : Promise.resolve());
   const syncTime = (): Promise<void> => {
     round++;
     return time.sync();
   };
   return [
     { kind: 'clock', run: syncTime },
-    { kind: 'heartbeat', run: every(TOUCH_EVERY, () => database.touch()) },
+    { kind: 'heartbeat', run: touch },
     { kind: 'timeline', run: every(TIMELINE_EVERY, () => database.refreshTimeline()) },
     { kind: 'writers', run: every(PURGE_EVERY, () => purgeWriters(trusted.trustedNow())) },
   ];

@@ -651,12 +651,13 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
       const store = await newStore();
       const database = await store.open(journalKey);
       await database.migrate(clock);
-      const newer = 'insert into schema_migrations (version, name, applied_at, min_compatible) values (?, ?, ?, ?)';
-      await database.commit({ writes: [write(newer, [9999, '9999_later.sql', NOW, 9999], 1)] });
+      const newer =
+        'insert into schema_migrations (version, name, release, applied_at, min_compatible) values (?, ?, ?, ?, ?)';
+      await database.commit({ writes: [write(newer, [9999, '9999_later.sql', '9.9.9', NOW, 9999], 1)] });
       const before = await database.read(versions);
       const older = await store.open(journalKey);
       await assert.rejects(older.migrate(clock), (error: Error) => {
-        assert.match(error.message, /9999.*newer cardvault/);
+        assert.match(error.message, /9999.*newer cardvault \(9\.9\.9\).*start cardvault 9\.9\.9 or later/);
         return error instanceof StorageError;
       });
       assert.deepEqual(await database.read(versions), before);
@@ -671,7 +672,9 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
     const later = (sql: string, minCompatible = laterVersion): Migration => ({
       version: laterVersion,
       name: `${String(laterVersion).padStart(4, '0')}_later.sql`,
+      release: '9.9.9',
       minCompatible,
+      upgradesFrom: 0,
       sql,
     });
     const EXPANDS =

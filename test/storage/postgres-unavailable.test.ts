@@ -5,7 +5,8 @@ import { PostgresFixture } from './postgres-fixture.ts';
 
 test('rows of writers that were inactive for a day are deleted, and one that is only idle continues', async () => {
   const rig = await PostgresFixture.shared();
-  const old = "insert into writers (account, id, epoch, last_group, last_seen_at) values (0, 'old', 1, 1, 1)";
+  const old =
+    "insert into writers (account, id, epoch, last_group, last_seen_at, schema) values (0, 'old', 1, 1, 1, 1)";
   await rig.eyes.commit({ writes: [write(old, [], 1)] });
   const idle = rig.open();
   await idle.commit({ writes: [write('update accounts set created_at = 5', [])] });

@@ -19,12 +19,13 @@ const ROOT = join(import.meta.dirname, '..', '..');
 const PRESENT = readMigrations().at(-1)?.version ?? 0;
 const four = (version: number): string => String(version).padStart(4, '0');
 
-const EXPANDS = `-- compatible-from: ${four(PRESENT)}
+const RELEASE = '-- release: 9.0.0\n';
+const EXPANDS = `${RELEASE}-- compatible-from: ${four(PRESENT)}
 alter table accounts add column region text;
 create index accounts_by_region on accounts (region);
 `;
-const BREAKS = 'alter table accounts add column zone text;\n';
-const FAILS = `-- compatible-from: ${four(PRESENT)}
+const BREAKS = `${RELEASE}alter table accounts add column zone text;\n`;
+const FAILS = `${RELEASE}-- compatible-from: ${four(PRESENT)}
 alter table accounts add column half text;
 alter table nowhere add column other text;
 `;
@@ -129,11 +130,25 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
     await worksBeside(old, late);
   });
 
-  test('an incompatible migration: older versions are rejected from then on, and running ones continue', async () => {
+  test('an incompatible migration is refused while older nodes run, and they continue', async () => {
     addMigrations(EXPANDS, BREAKS);
+    const { code, out, err } = await copy.runCommand(nodes.newFolder(), ['serve'], variables());
+    assert.equal(code, 1);
+    assert.equal(out, '');
+    assert.match(
+      err,
+      /a node of cardvault 0\.1\.0 uses the database, .*: stop all of its nodes and commands; see docs/,
+    );
+    assert.equal(await schema(), PRESENT + 1);
+    await worksBeside(old);
+  });
+
+  test('an incompatible migration is applied after older nodes have stopped, and rejects older versions', async () => {
+    await nodes.stopAll();
     const newer = await startNewer();
-    assert.equal(await schema(), PRESENT + 2);
-    const reason = `the database has schema ${PRESENT + 2}, made by a newer cardvault; this one knows ${PRESENT}`;
+    const release = `start cardvault 9.0.0 or later; see docs/upgrading.md`;
+    const known = `this one knows schema ${PRESENT} (${readMigrations().at(-1)?.release})`;
+    const reason = `the database has schema ${PRESENT + 2}, made by a newer cardvault (9.0.0); ${known}: ${release}`;
     await assert.rejects(nodes.start(), (error: Error) => error.message.includes(reason));
     for (const args of [['account', 'list'], ['migrate']]) {
       const { code, out, err } = await nodes.runHere(args);
@@ -141,7 +156,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
       assert.equal(out, '');
       assert.equal(err, `cardvault: ${reason}\n`);
     }
-    await worksBeside(old, newer);
+    await worksBeside(newer);
     const { out } = await copy.runCommand(nodes.folder, ['audit', 'verify', '--json'], variables());
     assert.equal(JSON.parse(out).ok, true);
   });

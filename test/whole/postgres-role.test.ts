@@ -148,7 +148,8 @@ describe('a service over PostgreSQL that may only add to the audit log', {
     const [row = {}] = removed;
     await operate(
       owner,
-      `insert into schema_migrations values (1, '${row['name']}', ${row['applied_at']}, ${row['min_compatible']})`,
+      `insert into schema_migrations
+        values (1, '${row['name']}', '${row['release']}', ${row['applied_at']}, ${row['min_compatible']})`,
     );
     service = await startTestService({ directory, variables: { CARDVAULT_DATABASE_URL: address } });
   });

@@ -1,4 +1,5 @@
 -- The first schema.
+-- release: 0.1.0
 --
 -- Every table leads its keys with the account, so that a database that shards can place an account on one machine.
 -- Exceptions are accounts themselves, tables of users (who may belong to several accounts) and tables of the service.
@@ -60,13 +61,15 @@ create table heartbeat (
 
 -- The connections that write groups of units over PostgreSQL. last_group is the number of the last group that was committed,
 -- epoch that of the present connection; every group writes both. After a broken connection the writer learns from
--- last_group whether its group was committed, and the epoch refuses what still arrives on the old connection.
+-- last_group whether its group was committed, and the epoch refuses what still arrives on the old connection. schema is the
+-- newest schema that the program of the writer knows: a migration that does not work beside it waits until it is gone.
 create table writers (
   account integer not null,
   id text not null,
   epoch bigint not null,
   last_group bigint not null,
   last_seen_at bigint not null,
+  schema integer not null,
   primary key (account, id)
 );
 

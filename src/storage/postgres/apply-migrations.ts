@@ -1,5 +1,13 @@
+import { MINUTE } from '../../kernel/clock.ts';
 import { type Migration, StorageError } from '../database.ts';
-import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
+import {
+  assertNodesCompatible,
+  CREATE_LOG,
+  CURRENT_VERSION,
+  LIST_APPLIED,
+  listMissing,
+  RECORD_MIGRATION,
+} from '../migrate.ts';
 import type { Connection } from './connection.ts';
 import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
@@ -28,20 +36,17 @@ export async function applyMigrations(
   migrations: readonly Migration[],
   now: number,
 ): Promise<void> {
-  const numberOf = async (sql: string, column: string): Promise<number> =>
-    Number((await connection.run(plain(sql, [])))[0]?.[column]);
   if (await isUpToDate(connection, migrations)) return;
   await connection.begin();
   try {
     await connection.command(LOCK);
     await connection.command(inPostgresTypes(CREATE_LOG));
-    const present = await numberOf(CURRENT_VERSION, 'version');
-    if (present > (migrations.at(-1)?.version ?? 0))
-      assertSupportedSchema(migrations, present, await numberOf(MIN_COMPATIBLE, 'min_compatible'));
-    const missing = migrations.filter(({ version }) => version > present);
-    for (const { version, name, minCompatible, sql } of missing) {
+    const applied = await connection.run(plain(LIST_APPLIED, []));
+    const missing = listMissing(migrations, applied);
+    if (applied.length > 0) await assertNodesGone(connection, migrations, missing, now);
+    for (const { version, name, release, minCompatible, sql } of missing) {
       await connection.command(inPostgresTypes(sql));
-      await connection.run(plain(RECORD_MIGRATION, [version, name, now, minCompatible]));
+      await connection.run(plain(RECORD_MIGRATION, [version, name, release, now, minCompatible]));
     }
     await connection.command('commit');
   } catch (error) {
@@ -50,6 +55,21 @@ export async function applyMigrations(
     const hint = sqlState(error) === DENIED ? '; run cardvault migrate as the owner of the database' : '';
     throw new StorageError(`the schema could not be brought up to date: ${sqlState(error) ?? 'unknown'}${hint}`);
   }
+}
+
+/** A running node writes its row every 20 seconds, and deletes it when it stops. */
+const ACTIVE_WITHIN_MS = MINUTE;
+const OLDEST_RUNNING = 'select min(schema) as schema from writers where last_seen_at > ?';
+
+/** Throws while a node runs that does not work with the missing migrations. */
+async function assertNodesGone(
+  connection: Connection,
+  migrations: readonly Migration[],
+  missing: readonly Migration[],
+  now: number,
+): Promise<void> {
+  const [row] = await connection.run(plain(OLDEST_RUNNING, [now - ACTIVE_WITHIN_MS]));
+  if (row?.['schema'] != null) assertNodesCompatible(migrations, missing, Number(row['schema']));
 }
 
 async function isUpToDate(connection: Connection, migrations: readonly Migration[]): Promise<boolean> {

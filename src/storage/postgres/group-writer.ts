@@ -17,13 +17,20 @@ export const TABLES: readonly Table[] = [
   {
     name: 'writers',
     key: ['account', 'id'],
-    columns: { account: 'integer', id: 'text', epoch: 'integer', last_group: 'integer', last_seen_at: 'integer' },
+    columns: {
+      account: 'integer',
+      id: 'text',
+      epoch: 'integer',
+      last_group: 'integer',
+      last_seen_at: 'integer',
+      schema: 'integer',
+    },
     isLocal: true,
   },
 ];
 
 /** Epochs never decrease, whatever arrives late. */
-const REGISTER = `insert into writers (account, id, epoch, last_group, last_seen_at) values (?, ?, ?, ?, ?)
+const REGISTER = `insert into writers (account, id, epoch, last_group, last_seen_at, schema) values (?, ?, ?, ?, ?, ?)
   on conflict (account, id) do update set epoch = excluded.epoch, last_seen_at = excluded.last_seen_at
     where writers.epoch <= excluded.epoch
   returning last_group`;
@@ -63,6 +70,7 @@ export class GroupWriter {
   readonly #id: string;
   readonly #clock: Clock;
   readonly #merge: boolean;
+  readonly #schema: () => number;
   /** The connection for which the registrations are valid, and the accounts that have one. */
   #registeredConnection: Connection | undefined;
   readonly #registered = new Set<number>();
@@ -77,12 +85,15 @@ export class GroupWriter {
     id: string;
     clock: Clock;
     merge: boolean;
+    /** The newest schema that this program knows. */
+    schema: () => number;
   }) {
     this.#connection = options.connection;
     this.#appender = options.appender;
     this.#id = options.id;
     this.#clock = options.clock;
     this.#merge = options.merge;
+    this.#schema = options.schema;
   }
 
   /** Resolves when the group is on disk. Throws `StorageError` when the result is unknown. */
@@ -152,7 +163,8 @@ export class GroupWriter {
     }
     const inDoubt = this.#inDoubt !== undefined;
     const lastGroup = inDoubt ? ROW_MISSING : 0;
-    const register = plain(REGISTER, [account, this.#id, this.#epoch, lastGroup, this.#clock()]);
+    const values = [account, this.#id, this.#epoch, lastGroup, this.#clock(), this.#schema()];
+    const register = plain(REGISTER, values);
     try {
       const [, rows] = await Promise.all(connection.transaction([register]));
       const committed = integer(rows?.[0] ?? {}, 'last_group');

@@ -17,7 +17,7 @@ import {
   write,
 } from '../database.ts';
 import { GroupCommit, type GroupResult } from '../group-commit.ts';
-import { readMigrations } from '../migrate.ts';
+import { knownSchema, readMigrations } from '../migrate.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { ChainAppender } from './chain-appender.ts';
 import { Connection, type PostgresOptions } from './connection.ts';
@@ -60,6 +60,8 @@ export class PostgresDatabase implements Driver {
   readonly #groups = new Map<number, GroupCommit>();
   readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
   #journalKey: KeyObject | undefined;
+  /** The newest schema that this program knows. */
+  #schema = knownSchema();
   #lastGroupFailed = false;
   #closing = false;
 
@@ -74,7 +76,8 @@ export class PostgresDatabase implements Driver {
       const connection = new ReconnectingConnection(options, this.#timeline);
       const appender = new ChainAppender(journalKey, (bound) => random.below(bound));
       const id = Buffer.from(random.bytes(ID_BYTES)).toString('hex');
-      return { connection, writer: new GroupWriter({ connection, appender, id, clock, merge: !options.sharded }) };
+      const parts = { connection, appender, id, clock, merge: !options.sharded, schema: () => this.#schema };
+      return { connection, writer: new GroupWriter(parts) };
     });
     this.#free = this.#writers.map(({ writer }) => writer);
   }
@@ -133,6 +136,7 @@ export class PostgresDatabase implements Driver {
   }
 
   async migrate(clock: Clock, migrations = readMigrations()): Promise<void> {
+    this.#schema = migrations.at(-1)?.version ?? 0;
     const connection = await Connection.open({ ...this.#options, statementTimeoutMs: MIGRATION_MS });
     try {
       await applyMigrations(connection, migrations, clock());

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Migration } from '../database.ts';
-import { assertSupportedSchema, CREATE_LOG, CURRENT_VERSION, MIN_COMPATIBLE, RECORD_MIGRATION } from '../migrate.ts';
+import type { Migration, Row } from '../database.ts';
+import { CREATE_LOG, LIST_APPLIED, listMissing, RECORD_MIGRATION } from '../migrate.ts';
 
 /**
  * Applies the missing migrations in one transaction that holds the write lock from its start, so that concurrent starts
@@ -10,14 +10,10 @@ export function applyMigrations(database: DatabaseSync, migrations: readonly Mig
   database.exec('begin immediate');
   try {
     database.exec(CREATE_LOG);
-    const numberOf = (sql: string, column: string): number => Number(database.prepare(sql).get()?.[column]);
-    const present = numberOf(CURRENT_VERSION, 'version');
-    if (present > (migrations.at(-1)?.version ?? 0))
-      assertSupportedSchema(migrations, present, numberOf(MIN_COMPATIBLE, 'min_compatible'));
-    const missing = migrations.filter(({ version }) => version > present);
-    for (const { version, name, minCompatible, sql } of missing) {
+    for (const migration of listMissing(migrations, database.prepare(LIST_APPLIED).all() as Row[])) {
+      const { version, name, release, minCompatible, sql } = migration;
       database.exec(sql);
-      database.prepare(RECORD_MIGRATION).run(version, name, now, minCompatible);
+      database.prepare(RECORD_MIGRATION).run(version, name, release, now, minCompatible);
     }
     database.exec('commit');
   } catch (error) {
