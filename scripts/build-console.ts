@@ -35,7 +35,12 @@ interface Stamp {
   /** Files of the service that the console shares, and documents that it serves. */
   readonly shared: readonly string[];
   readonly others: string;
+  /** Folders of the packages whose files are part of the build, for the list of licenses of a release. */
+  readonly packages: readonly string[];
 }
+
+/** Matches the folder of a package in the path of one of its files, at the innermost `node_modules`. */
+const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/;
 
 function digestOf(paths: readonly string[]): string {
   const hash = createHash('sha256');
@@ -95,6 +100,7 @@ async function build(vite: typeof import('vite')): Promise<void> {
   try {
     const configFile = join(web, 'vite.config.ts');
     const shared: string[] = [];
+    const packages = new Set<string>();
     const listing: Plugin = {
       name: 'listing',
       buildEnd() {
@@ -109,12 +115,15 @@ async function build(vite: typeof import('vite')): Promise<void> {
             )
             .sort(),
         );
+        for (const path of paths) packages.add(PACKAGE.exec(path)?.[0] ?? '');
       },
     };
     const settings = { outDir: made, emptyOutDir: false };
     await vite.build({ configFile, configLoader: 'native', logLevel: 'warn', plugins: [listing], build: settings });
     await compress(made);
-    writeFileSync(join(made, STAMP), JSON.stringify({ own, shared, others: digestOf(shared) } satisfies Stamp));
+    packages.delete('');
+    const stamp: Stamp = { own, shared, others: digestOf(shared), packages: [...packages].sort() };
+    writeFileSync(join(made, STAMP), JSON.stringify(stamp));
     replace(made);
   } finally {
     rmSync(made, { recursive: true, force: true });

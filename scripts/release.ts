@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { writeArchive } from './release/archive.ts';
+import { CHECKSUMS, writeChecksums } from './release/checksums.ts';
+import { formatLicenses, type LicensedPackage } from './release/licenses.ts';
+import { describeNode, sha256Of } from './release/node-binary.ts';
+import type { LockedPackage } from './release/packages.ts';
+import { defineBuild, stateProvenance } from './release/provenance.ts';
+import { normalize } from './release/run.ts';
+import { buildSbom } from './release/sbom.ts';
+import { describeSource, type Source } from './release/source.ts';
+import { buildTree, EXECUTABLE, PLATFORMS, type Platform, type Tree } from './release/tree.ts';
+
+/**
+ * Makes a release from the files under version control: the archive of one platform, its list of components, its provenance, and
+ * the digests of all of them. Two builds of one commit give the same bytes.
+ *
+ *     npm run release -- [--out FOLDER] [--platform linux-x64|linux-arm64] [--key FILE] [--allow-changes]
+ */
+const root = join(import.meta.dirname, '..');
+const OPTIONS = {
+  out: { type: 'string', default: 'release' },
+  platform: { type: 'string', default: `${process.platform}-${process.arch}` },
+  key: { type: 'string' },
+  'allow-changes': { type: 'boolean', default: false },
+} as const;
+
+const say = (line: string): boolean => process.stdout.write(`${line}\n`);
+
+function parsePlatform(text: string): Platform {
+  const platform = PLATFORMS.find((each) => each === text);
+  if (platform === undefined) throw new Error(`--platform: expected one of ${PLATFORMS.join(', ')}`);
+  return platform;
+}
+
+/** Returns all packages of a release, those of the service first. */
+function listLicensed({ loaded, built, workshop, production }: Tree): LicensedPackage[] {
+  const refOf = ({ name, version }: LockedPackage): string => `${name}@${version}`;
+  const refs = new Set(loaded.map(refOf));
+  const only = built.filter((each) => !refs.has(refOf(each)));
+  return [
+    ...loaded.map((each) => ({ ...each, part: 'service' as const, installed: join(production, each.folder) })),
+    ...only.map((each) => ({ ...each, part: 'console' as const, installed: join(workshop, each.folder) })),
+  ];
+}
+
+async function writeRelease(source: Source, platform: Platform, work: string, out: string): Promise<string> {
+  const name = `cardvault-${source.version}-${platform}`;
+  const tree = buildTree(source, platform, work);
+  const node = describeNode(tree);
+  const sbom = buildSbom(source, tree, node);
+  const build = defineBuild(source, platform, node);
+  writeFileSync(join(tree.folder, 'LICENSES.txt'), formatLicenses(listLicensed(tree)));
+  writeFileSync(join(tree.folder, 'sbom.cdx.json'), sbom);
+  writeFileSync(join(tree.folder, 'provenance.json'), `${JSON.stringify(build, undefined, 2)}\n`);
+  normalize(tree.folder, source.seconds, EXECUTABLE);
+  mkdirSync(out, { recursive: true });
+  const archive = join(out, `${name}.tgz`);
+  await writeArchive(tree.folder, archive, source.seconds);
+  writeFileSync(join(out, `${name}.cdx.json`), sbom);
+  const statement = stateProvenance(build, [{ name: `${name}.tgz`, sha256: sha256Of(archive) }]);
+  writeFileSync(join(out, `${name}.provenance.json`), `${JSON.stringify(statement, undefined, 2)}\n`);
+  return name;
+}
+
+const { values } = parseArgs({ options: OPTIONS });
+const platform = parsePlatform(values.platform);
+const out = resolve(values.out);
+const source = describeSource(root, process.env['SOURCE_DATE_EPOCH']);
+if (source.hasChanges && !values['allow-changes'])
+  throw new Error('files differ from the commit: commit them, or name --allow-changes for a trial');
+const work = realpathSync(mkdtempSync(join(tmpdir(), 'cardvault-release-')));
+try {
+  const name = await writeRelease(source, platform, work, out);
+  writeChecksums(out, (file) => file.startsWith(`cardvault-${source.version}-`), values.key);
+  for (const ending of ['tgz', 'cdx.json', 'provenance.json']) say(join(out, `${name}.${ending}`));
+  say(join(out, CHECKSUMS));
+  if (values.key === undefined) say('not signed: name the private key with --key');
+} finally {
+  rmSync(work, { recursive: true, force: true });
+}
