@@ -236,14 +236,16 @@ export class CaptureSessions {
 
   /** Creates the capture or the token. Undefined when no token of the scheme is free. */
   async #make(transaction: Transaction, session: Session, entry: Entry): Promise<SessionResult | undefined> {
-    const pan = parsePan(entry.number) as Pan;
+    // The rules of the fields accept dashes of every kind, and the parser does not.
+    const digits = toDigits(entry.number);
+    const pan = parsePan(digits) as Pan;
     const expiry = parseExpiry(entry.exp) as Expiry;
     const card = {
-      brand: brandOf(toDigits(entry.number)).brand,
+      brand: brandOf(digits).brand,
       card: truncatePan(pan),
       exp: formatLongExpiry(expiry),
     };
-    const name = entry.name === '' ? undefined : entry.name;
+    const name = entry.name.trim() === '' ? undefined : entry.name;
     const { goal, creator } = session.settings;
     const result =
       goal.result === 'capture'

@@ -76,6 +76,12 @@ test('the way back is absolute and https', () => {
       'https://u@shop.example.com',
       'https://shop.example.com/ä',
       'javascript:alert(1)',
+      'https:shop.example.com',
+      'https:/shop.example.com',
+      'https:\\\\shop.example.com',
+      'https://@shop.example.com',
+      'https://:@shop.example.com',
+      'https://shop.example.com\\@evil.example',
     ],
     ...[
       'https://shop.example.com?status=1',

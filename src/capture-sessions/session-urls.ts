@@ -28,15 +28,17 @@ function isHostName(host: string): boolean {
 const isPort = (port: string | undefined, standard: number): boolean =>
   port === undefined || (Number(port) <= MAX_PORT && Number(port) !== standard);
 
+/** ASCII, and with the host behind two slashes: from a page of the same scheme, browsers read `https:a` as a path. */
+const RETURN_URL = /^https?:\/\/[^/\\?#@]+(?:[/?#][\x21-\x7e]*)?$/;
 /** Members of the query that the way back adds. */
 const ADDED = ['capture_session', 'status'];
 const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
 
 /** True for an absolute URL to which a buyer may return. */
 export function isReturnUrl(text: string, environment: Environment): boolean {
-  if (text.length > LIMITS.sessionReturnUrlCharacters || !/^[\x21-\x7e]+$/.test(text)) return false;
+  if (text.length > LIMITS.sessionReturnUrlCharacters || !RETURN_URL.test(text)) return false;
   const url = URL.parse(text);
-  if (url === null || url.username !== '' || url.password !== '' || url.hostname === '') return false;
+  if (url === null || url.hostname === '') return false;
   const isLocal = url.protocol === 'http:' && environment === 'sandbox' && LOCAL_NAMES.has(url.hostname);
   return (url.protocol === 'https:' || isLocal) && ADDED.every((name) => !url.searchParams.has(name));
 }

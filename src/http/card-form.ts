@@ -39,22 +39,27 @@ const HTML_TYPE = 'text/html; charset=utf-8';
 const FOREVER = 'public, max-age=31536000, immutable';
 const PRESENT_SECONDS = 300;
 
-/** Browser features that the form does not need; `autofill` is the only one that it does. */
-const OFF = [
-  ...['accelerometer', 'autoplay', 'camera', 'clipboard-read', 'clipboard-write', 'display-capture', 'encrypted-media'],
-  ...['fullscreen', 'geolocation', 'gyroscope', 'hid', 'identity-credentials-get', 'idle-detection', 'local-fonts'],
-  ...['magnetometer', 'microphone', 'midi', 'otp-credentials', 'payment', 'picture-in-picture', 'screen-wake-lock'],
-  ...[
-    'publickey-credentials-create',
-    'publickey-credentials-get',
-    'serial',
-    'storage-access',
-    'usb',
-    'window-management',
-  ],
-  'xr-spatial-tracking',
-];
-const PERMISSIONS_POLICY = [...OFF.map((name) => `${name}=()`), 'autofill=(self)'].join(', ');
+/**
+ * Browser features that the form does not need: all that browsers have, without the hints of clients (`ch-…`), which go to this
+ * listener alone. `autofill` is the only one that it needs.
+ */
+const OFF = `
+  accelerometer aria-notify autoplay bluetooth browsing-topics camera
+  captured-surface-control clipboard-read clipboard-write compute-pressure cross-origin-isolated deferred-fetch
+  deferred-fetch-minimal digital-credentials-create digital-credentials-get display-capture encrypted-media fullscreen
+  gamepad geolocation gyroscope hid identity-credentials-get idle-detection interest-cohort keyboard-map
+  language-detector language-model local-fonts local-network local-network-access loopback-network magnetometer
+  media-playback-while-not-visible microphone midi on-device-speech-recognition otp-credentials payment
+  picture-in-picture private-state-token-issuance private-state-token-redemption publickey-credentials-create
+  publickey-credentials-get screen-wake-lock serial speaker-selection storage-access summarizer sync-xhr translator
+  unload usb web-share window-management xr-spatial-tracking
+`;
+const PERMISSIONS_POLICY = [
+  ...OFF.trim()
+    .split(/\s+/)
+    .map((name) => `${name}=()`),
+  'autofill=(self)',
+].join(', ');
 
 const SCRIPT_HEADERS = {
   'content-type': SCRIPT_TYPE,
@@ -95,10 +100,7 @@ export function cardFormRoutes(parts: CardFormParts): PublicRoute[] {
       sendScript(files, files.present, `public, max-age=${PRESENT_SECONDS}`, request, reply),
     ),
     get('/v1/integrity.json', async (_request, reply) =>
-      sendJson(reply.header('access-control-allow-origin', '*'), {
-        url: `/v1/${files.present}`,
-        integrity: files.integrity,
-      }),
+      sendJson(reply, { url: `/v1/${files.present}`, integrity: files.integrity }),
     ),
     ...scripts,
     get('/v1/card/:id', (request, reply) => sendForm(parts, request, reply)),
@@ -138,16 +140,16 @@ const sendJson = (reply: FastifyReply, value: unknown, status = 200): FastifyRep
 const idOf = ({ params }: FastifyRequest): string => (params as { readonly id: string }).id;
 
 /** The document holds nothing of the session but its origins, and opening it changes nothing. */
-async function sendForm(
-  { sessions, files }: CardFormParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+async function sendForm(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  const { sessions, files } = parts;
   const found = await sessions.findForForm(idOf(request));
   const origins = found?.session.settings.allowedOrigins ?? [];
   const html = files.document.replace('%ORIGINS%', origins.join(' '));
   reply.headers(FORM_HEADERS).header('content-security-policy', policyOf(files, origins));
-  if (found === undefined) reply.code(404);
+  if (found === undefined) {
+    take(parts, request);
+    reply.code(404);
+  }
   const bytes = Buffer.from(found === undefined ? html.replace('data-known="true"', 'data-known="false"') : html);
   if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(bytes);
   // A small document, which differs by session; a low quality costs a millisecond.
@@ -231,12 +233,12 @@ const asBuyer = <T>(
 };
 
 async function submit(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  assertOwnOrigin(request, parts.origin());
-  take(parts, request);
-  const [id, secret] = [idOf(request), secretOf(request)];
-  await parts.sessions.authorize(id, secret).catch((error: unknown) => refuse(parts, request, error, true));
   const body = request.body as Buffer | undefined;
   try {
+    assertOwnOrigin(request, parts.origin());
+    take(parts, request);
+    const [id, secret] = [idOf(request), secretOf(request)];
+    await parts.sessions.authorize(id, secret).catch((error: unknown) => refuse(parts, request, error, true));
     const submission = parseSubmission(request, body);
     const outcome = await asBuyer(parts, request, (transaction) =>
       parts.sessions.submit(transaction, id, secret, submission),
@@ -264,7 +266,7 @@ function parseSubmission({ headers }: FastifyRequest, body: Buffer | undefined):
   const value = parseObject(body);
   const texts = Object.fromEntries(
     MEMBERS.map((name) => {
-      const member = Object.hasOwn(value, name) ? (value[name] ?? '') : '';
+      const member = Object.hasOwn(value, name) ? value[name] : '';
       if (typeof member !== 'string') throw invalidField(name, 'expectedString');
       return [name, member];
     }),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { cardFormHeaders } from '../../src/http/card-form.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
@@ -68,6 +69,22 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     );
   });
 
+  test('take a number with blanks and dashes of every kind, and no name of blanks', async () => {
+    for (const [number, name] of [
+      ['4111-1111 1111\u00a01111', 'Ana Lopez'],
+      ['4111\u20111111\u20131111\u20141111', ' '],
+    ] as const) {
+      const { status, json, text } = await submit(await open({ ...CAPTURE, fields: { name: 'optional' } }), {
+        number,
+        name,
+      });
+      assert.equal(status, 200, text);
+      const { id } = json.result.capture;
+      const retrieved = (await service.call('GET', `/transactions/requests/${id}`, { key: me.key })).json.data;
+      assert.deepEqual([retrieved.pan, retrieved.name], [CARD.number, name === ' ' ? undefined : name]);
+    }
+  });
+
   test('make a token, and never keep a security code with it', async () => {
     const session = await open(TOKEN);
     const { json, text } = await submit(session);
@@ -124,6 +141,13 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     for (const [response, status] of [
       [await post({ ...CARD, attempt: 'no uuid' }), 400],
       [await post({ ...CARD, number: 4111111111111111, attempt }), 400],
+      [await post({ ...CARD, name: null, attempt }), 400],
+      [await post({ ...CARD, cvv: ['123'], attempt }), 400],
+      [await post(`{"attempt":"${attempt}","number":"4111111111111111","number":"5555555555554444"}`), 400],
+      [await post('['.repeat(4000)), 400],
+      [await post(Buffer.from([0x7b, 0xff, 0x7d])), 400],
+      [await post({ ...CARD, attempt }, { 'content-encoding': 'gzip' }), 415],
+      [await post({ ...CARD, attempt }, { 'content-type': 'application/json-seq' }), 415],
       [await post('{'), 400],
       [await post('[]'), 400],
       [await post({ ...CARD, attempt }, { 'content-type': 'text/plain' }), 415],
@@ -142,6 +166,15 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     for (const [headers, status] of [
       [{ origin: ORIGIN }, 403],
       [{ origin: 'null' }, 403],
+      [{ origin: '' }, 403],
+      [{ origin: own().replace('https:', 'http:') }, 403],
+      [{ origin: own().replace('localhost', 'localhost.') }, 403],
+      [{ origin: own().replace('localhost', 'shop.localhost') }, 403],
+      [{ origin: own().replace('localhost', 'LOCALHOST') }, 403],
+      [{ origin: `${own()}/` }, 403],
+      [{ origin: `${own()}0` }, 403],
+      [{ origin: 'https://localhost' }, 403],
+      [{ origin: `${own()}, ${own()}` }, 403],
       [{ 'sec-fetch-site': 'cross-site' }, 403],
       [{ 'sec-fetch-site': 'same-site' }, 403],
       [{ authorization: `Bearer ${other.secret}` }, 401],
@@ -275,11 +308,51 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.equal(pinned.text, present.text);
     assert.match(String(pinned.headers['cache-control']), /immutable/);
     assert.equal(present.headers['cache-control'], 'public, max-age=300');
+    for (const script of [pinned, present]) {
+      assert.equal(script.headers['access-control-allow-origin'], '*');
+      assert.equal(script.headers['cross-origin-resource-policy'], 'cross-origin');
+    }
     const compressed = await service.call('GET', json.url, {
       environment: 'cards',
       headers: { 'accept-encoding': 'br' },
     });
     assert.ok(Number(compressed.headers['content-length'] ?? 0) <= 8 * 1024);
+  });
+
+  test('are read by no other origin, whatever the response', async () => {
+    const session = await open();
+    const unknown = { id: 'cs_000000000000000000000000', secret: session.secret };
+    const responses = [
+      await form('GET', session, ''),
+      await form('GET', unknown, ''),
+      await form('GET', session, '/session'),
+      await form('GET', session, '/session', undefined, { origin: ORIGIN }),
+      await form('OPTIONS', session, '', undefined, { 'access-control-request-method': 'POST' }),
+      await form('HEAD', session, '/session'),
+      await form('POST', session, '', '{'),
+      await submit(unknown),
+      await submit(session),
+      await form('POST', session, '/cancel'),
+      await service.call('GET', '/v1/integrity.json', { environment: 'cards' }),
+      await service.call('GET', '/nothing', { environment: 'cards' }),
+    ];
+    for (const { status, headers } of responses) {
+      for (const name of Object.keys(headers)) assert.ok(!/^(?:access-control-|set-cookie|location)/.test(name), name);
+      assert.equal(headers['referrer-policy'], 'no-referrer');
+      assert.equal(headers['x-content-type-options'], 'nosniff');
+      assert.equal(headers['cache-control'], 'no-store');
+      // The name is used by other servers of this machine too.
+      assert.equal(headers['strict-transport-security'], undefined);
+      const isForm = String(headers['content-type']).startsWith('text/html');
+      assert.equal(headers['cross-origin-resource-policy'], isForm ? 'cross-origin' : 'same-origin', String(status));
+      if (!isForm) continue;
+      assert.equal(headers['cross-origin-embedder-policy'], 'require-corp');
+      assert.equal(headers['cross-origin-opener-policy'], 'same-origin');
+      assert.equal(headers['origin-agent-cluster'], '?1');
+      assert.match(String(headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*autofill=\(self\)$/);
+    }
+    const hsts = cardFormHeaders(() => 'https://cards.example.com')()['strict-transport-security'];
+    assert.equal(hsts, 'max-age=31536000');
   });
 
   test('leave no card number, code, name or secret in the log, the audit log and answers', async () => {
@@ -321,6 +394,8 @@ describe('the limit of an address', () => {
         headers: { authorization: 'Bearer x' },
       });
       assert.equal(wrong.status, 429);
+      const none = await service.call('GET', '/v1/card/cs_000000000000000000000000', { environment: 'cards' });
+      assert.equal(none.status, 429);
       assert.equal((await service.call('GET', `/v1/card/${id}`, { environment: 'cards' })).status, 200);
       assert.equal(
         (await service.call('GET', `/v1/card/${id}/session`, { environment: 'cards', headers })).status,
