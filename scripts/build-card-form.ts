@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { LIMITS } from '../src/kernel/limits.ts';
 
 /**
  * Builds the card form. `card-form/dist/form.html` is the document of the form with its script and style inline. With `--release` the
@@ -13,10 +14,24 @@ const NAME_CHARACTERS = 16;
 
 type Vite = typeof import('vite');
 
+const limitNamed = (path: string): unknown =>
+  path
+    .split('.')
+    .slice(1)
+    .reduce((value: unknown, name) => (value as Record<string, unknown>)[name], LIMITS);
+
+/** Puts each limit in the place of its name: the table has hundreds, and browsers need a few. */
+const inlineLimits = {
+  name: 'inline-limits',
+  transform: (code: string): string =>
+    code.replace(/\bLIMITS((?:\.[A-Za-z]+)+)/g, (_, path: string) => JSON.stringify(limitNamed(path))),
+};
+
 async function bundle(vite: Vite, entry: string): Promise<string> {
   const built = await vite.build({
     configFile: false,
     logLevel: 'warn',
+    plugins: [inlineLimits],
     root: folder,
     build: {
       write: false,

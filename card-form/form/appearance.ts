@@ -1,24 +1,25 @@
-import { findAppearanceFault } from '../../src/capture-sessions/appearance.ts';
-import type { Json } from '../../src/kernel/json.ts';
+import { type Appearance, keepAllowed } from '../../src/capture-sessions/appearance.ts';
 
-/** Applies the appearance of a session and of the page, which wins member by member, through the CSSOM. */
-
-interface Appearance {
-  readonly theme?: string;
-  readonly layout?: string;
-  readonly labels?: string;
-  readonly variables?: Readonly<Record<string, string>>;
-}
+/** How the form looks: choices become classes, and variables become custom properties of the style sheet. */
 
 const toProperty = (name: string): string => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
-/** Members that are not allowed are left out: the page cannot put anything else into the form. */
+/** Names that style sheets define; every other name of a font is quoted, because it may begin with a digit. */
+const GENERIC_FONT = /^(?:ui-)?(?:serif|sans-serif|monospace|rounded)$|^(?:system-ui|cursive|fantasy|math)$/i;
+
+const quoteFonts = (names: string): string =>
+  names
+    .split(',')
+    .map((name) => name.trim())
+    .map((name) => (GENERIC_FONT.test(name) ? name : `"${name}"`))
+    .join(', ');
+
+/** Later ones win, member by member. Members that are not allowed are left out: the page cannot put anything else into the form. */
 export function mergeAppearance(...given: readonly unknown[]): Appearance {
   let merged: Appearance = {};
   for (const each of given) {
-    if (typeof each !== 'object' || each === null || findAppearanceFault(each as Json) !== undefined) continue;
-    const { variables, ...more } = each as Appearance;
-    merged = { ...merged, ...more, variables: { ...merged.variables, ...variables } };
+    const { variables, ...choices } = keepAllowed(each);
+    merged = { ...merged, ...choices, variables: { ...merged.variables, ...variables } };
   }
   return merged;
 }
@@ -31,5 +32,6 @@ export function applyAppearance({ theme = 'auto', layout, labels, variables = {}
   root.classList.toggle('hidden-labels', labels === 'hidden');
   root.classList.toggle('floating-labels', labels === 'floating');
   for (const property of [...root.style]) if (property.startsWith('--')) root.style.removeProperty(property);
-  for (const [name, value] of Object.entries(variables)) root.style.setProperty(toProperty(name), value);
+  for (const [name, value = ''] of Object.entries(variables))
+    root.style.setProperty(toProperty(name), name === 'fontFamily' ? quoteFonts(value) : value);
 }

@@ -3,7 +3,6 @@ import {
   checkEntry,
   type Entry,
   type EntryRules,
-  FIELDS,
   type FieldCode,
   type FieldName,
   type Presence,
@@ -26,7 +25,9 @@ const NAMES: Readonly<Record<FieldName, string>> = {
   name: 'ccname',
   cvv: 'cvc',
 };
-const PLACEHOLDERS: Readonly<Partial<Record<FieldName, string>>> = { exp: 'MM/YY' };
+/** Expiry and code are short: a compact form has them in one row. */
+const ORDER: readonly FieldName[] = ['number', 'exp', 'cvv', 'name'];
+const EXPIRY_FORMAT = 'MM/YY';
 const BRAND_NAMES: Readonly<Record<string, string>> = {
   visa: 'Visa',
   mastercard: 'Mastercard',
@@ -53,6 +54,8 @@ export interface FieldsOptions {
   onChange(): void;
   onFocus(field: FieldName): void;
   onBlur(field: FieldName): void;
+  /** The buyer has pressed Enter in a field. */
+  onEnter(): void;
 }
 
 function element<Name extends keyof HTMLElementTagNameMap>(name: Name, className = ''): HTMLElementTagNameMap[Name] {
@@ -73,8 +76,8 @@ export class Fields {
     this.#options = options;
     this.#locale = options.locale;
     this.#brand.setAttribute('aria-hidden', 'true');
-    for (const field of FIELDS) if (this.#presence(field) !== 'hidden') form.append(this.#add(field));
-    this.translate(options.locale);
+    for (const field of ORDER) if (this.#presence(field) !== 'hidden') form.append(this.#add(field));
+    this.translate(options.locale, { hasLabels: true });
   }
 
   get entry(): Entry {
@@ -110,14 +113,18 @@ export class Fields {
   refuse(faults: readonly { readonly field: FieldName; readonly code: FieldCode }[]): Refusal[] {
     for (const { field, code } of faults) this.#shown.set(field, code);
     this.#render();
-    const [first] = faults;
-    if (first !== undefined) this.#parts.get(first.field)?.input.focus();
+    this.#focusFirst(faults);
     return faults.map(({ field, code }) => ({ field, code, message: this.#textOf(field, code) }));
   }
 
   focus(): void {
-    const [first] = this.faults;
-    this.#parts.get(first?.field ?? 'number')?.input.focus();
+    const { faults } = this;
+    this.#focusFirst(faults.length > 0 ? faults : [{ field: 'number' }]);
+  }
+
+  #focusFirst(faults: readonly { readonly field: FieldName }[]): void {
+    const first = ORDER.find((field) => faults.some((fault) => fault.field === field));
+    if (first !== undefined) this.#parts.get(first)?.input.focus();
   }
 
   empty(): void {
@@ -131,13 +138,16 @@ export class Fields {
     for (const { input } of this.#parts.values()) input.disabled = isLocked;
   }
 
-  translate(locale: Locale): void {
+  /** Labels that are hidden are shown inside of empty fields. */
+  translate(locale: Locale, { hasLabels }: { readonly hasLabels: boolean }): void {
     this.#locale = locale;
     const { labels, optional } = TEXTS[locale];
     for (const [field, { label, input }] of this.#parts) {
       const more = this.#presence(field) === 'optional' ? ` (${optional})` : '';
-      label.textContent = `${labels[field]}${more}`;
-      input.placeholder = PLACEHOLDERS[field] ?? '';
+      const text = `${labels[field]}${more}`;
+      label.textContent = text;
+      if (field !== 'exp') input.placeholder = hasLabels ? '' : text;
+      else input.placeholder = hasLabels ? EXPIRY_FORMAT : `${text} (${EXPIRY_FORMAT})`;
     }
     this.#render();
   }
@@ -166,6 +176,12 @@ export class Fields {
     input.addEventListener('input', (event) => this.#onInput(field, input, event as InputEvent));
     input.addEventListener('focus', () => this.#options.onFocus(field));
     input.addEventListener('blur', () => this.#onBlur(field, input));
+    // Browsers submit a form of several fields by Enter only when it has a button, which the framed one has not.
+    input.addEventListener('keydown', (event) => {
+      if (event.key !== 'Enter' || event.isComposing) return;
+      event.preventDefault();
+      this.#options.onEnter();
+    });
     box.append(input, ...(field === 'number' ? [this.#brand] : []));
     root.append(label, box, error);
     this.#parts.set(field, { root, label, input, error });

@@ -1,3 +1,4 @@
+import { toReturnUrl } from '../../src/capture-sessions/session-urls.ts';
 import type { Brand } from '../../src/kernel/card-brand.ts';
 import type { EntryRules } from '../../src/kernel/card-entry.ts';
 import type { Command, Handshake, Report } from '../protocol.ts';
@@ -13,7 +14,8 @@ import { chooseLocale, type Locale, TEXTS } from './texts.ts';
 
 const [, , , id = ''] = location.pathname.split('/');
 const isFramed = window.parent !== window;
-const origins = (document.querySelector('meta[name="origins"]')?.getAttribute('content') ?? '').split(' ');
+const originList = document.querySelector('meta[name="origins"]')?.getAttribute('content') ?? '';
+const origins = originList.split(' ').filter((origin) => origin !== '');
 const isKnown = document.body.dataset['known'] === 'true';
 
 interface Settings {
@@ -28,11 +30,19 @@ class CardForm {
   readonly #session: SessionInfo;
   readonly #form = document.createElement('form');
   readonly #fields: Fields;
+  readonly #status = paragraph('error status', '');
   #locale: Locale;
   /** Of a submission without a result: the next one asks with the same attempt. */
   #attempt: string | undefined;
   #isSubmitting = false;
-  #hasEnded = false;
+  /** True when the page has emptied the form while a submission is in progress, which may still complete. */
+  #isGivenUp = false;
+  /** True when the time of the session is over: only a submission that the service has may still complete. */
+  #isLate = false;
+  /** The status with which the session has ended; undefined while it is open. */
+  #end: string | undefined;
+  /** The last state that the page was sent, because a message for each key would tell how many digits were typed. */
+  #reported = '';
 
   constructor(settings: Settings, session: SessionInfo) {
     this.#settings = settings;
@@ -46,14 +56,17 @@ class CardForm {
     this.#fields = new Fields(this.#form, {
       rules,
       locale: this.#locale,
-      onChange: () => this.#report({ type: 'change', state: this.#fields.state }),
+      onChange: () => this.#reportChange(),
       onFocus: (field) => this.#report({ type: 'focus', field }),
       onBlur: (field) => this.#report({ type: 'blur', field }),
+      onEnter: () => {
+        if (isFramed) this.#report({ type: 'enter' });
+        else void this.#submitHosted();
+      },
     });
     this.#form.addEventListener('submit', (event) => {
       event.preventDefault();
-      if (isFramed) this.#report({ type: 'enter' });
-      else void this.#submitHosted();
+      void this.#submitHosted();
     });
     this.#show();
   }
@@ -67,13 +80,11 @@ class CardForm {
         this.#fields.focus();
         break;
       case 'clear':
-        this.#attempt = undefined;
-        this.#fields.lock(false);
-        this.#fields.empty();
+        this.#clear();
         break;
       case 'update':
         if (command.appearance !== undefined) this.#settings.appearance = command.appearance;
-        if (command.locale !== undefined) this.#settings.locale = command.locale;
+        if (command.locale !== undefined) this.#settings.locale = textOf(command.locale);
         this.#look();
         break;
     }
@@ -83,12 +94,21 @@ class CardForm {
     this.#settings.port?.postMessage(report);
   }
 
+  #reportChange(): void {
+    const { state } = this.#fields;
+    const text = JSON.stringify(state);
+    if (text === this.#reported) return;
+    this.#reported = text;
+    this.#report({ type: 'change', state });
+  }
+
   #look(): void {
     const { appearance, locale } = this.#settings;
-    applyAppearance(mergeAppearance(this.#session.appearance, appearance));
+    const merged = mergeAppearance(this.#session.appearance, appearance);
+    applyAppearance(merged);
     this.#locale = chooseLocale(locale ?? this.#session.locale, navigator.languages);
     document.documentElement.lang = this.#locale;
-    this.#fields.translate(this.#locale);
+    this.#fields.translate(this.#locale, { hasLabels: merged.labels !== 'hidden' });
   }
 
   #show(): void {
@@ -110,12 +130,10 @@ class CardForm {
     this.#watchHeight();
     this.#emptyWhenLeft();
     window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#look());
-    if (seconds !== undefined) setTimeout(() => this.#end('expired'), seconds * 1000);
+    if (seconds !== undefined) setTimeout(() => this.#expire(), seconds * 1000);
     this.#report({ type: 'ready' });
-    this.#report({ type: 'change', state: this.#fields.state });
+    this.#reportChange();
   }
-
-  readonly #status = paragraph('error status', '');
 
   #actions(): HTMLElement {
     const texts = TEXTS[this.#locale];
@@ -127,9 +145,7 @@ class CardForm {
     back.type = 'button';
     back.className = 'back';
     back.textContent = texts.back;
-    back.addEventListener('click', () => {
-      void cancel(id, this.#settings.secret).then(() => this.#leave('cancelled'));
-    });
+    back.addEventListener('click', () => void this.#goBack());
     actions.append(go, back);
     return actions;
   }
@@ -150,6 +166,24 @@ class CardForm {
     });
   }
 
+  /** Empties the form, and gives up an attempt without a response. A submission in progress is awaited, because it may complete. */
+  #clear(): void {
+    this.#fields.empty();
+    if (this.#isSubmitting) this.#isGivenUp = true;
+    else if (this.#end === undefined) {
+      this.#attempt = undefined;
+      this.#fields.lock(false);
+      if (this.#isLate) this.#finish('expired');
+    }
+  }
+
+  /** The service decides about an attempt that it may have: only with another one the session is known to be over. */
+  #expire(): void {
+    this.#isLate = true;
+    if (this.#attempt === undefined) this.#finish('expired');
+    else this.#fields.empty();
+  }
+
   /** Checks first; undefined when a field is at fault. */
   async #submit(): Promise<SubmitOutcome | undefined> {
     const faults = this.#attempt === undefined ? this.#fields.faults : [];
@@ -159,11 +193,17 @@ class CardForm {
       return undefined;
     }
     this.#attempt ??= crypto.randomUUID();
-    const entry = this.#fields.entry;
+    const { secret } = this.#settings;
+    const { entry } = this.#fields;
     this.#fields.lock(true);
-    const outcome = await submit(id, this.#settings.secret, entry, this.#attempt);
+    this.#isSubmitting = true;
+    const outcome = await submit({ id, secret, entry, attempt: this.#attempt }, () => this.#isGivenUp);
+    this.#isSubmitting = false;
+    const isGivenUp = this.#isGivenUp;
+    this.#isGivenUp = false;
     // Without a response the fields stay locked, and the attempt is asked for again.
-    if (outcome.kind === 'failed' && outcome.code !== 'session_invalid') return outcome;
+    const isUnknown = outcome.kind === 'failed' && outcome.code !== 'session_invalid';
+    if (isUnknown && !isGivenUp) return outcome;
     this.#attempt = undefined;
     this.#fields.lock(false);
     if (outcome.kind !== 'refused') this.#fields.empty();
@@ -172,64 +212,70 @@ class CardForm {
 
   async #submitFramed(): Promise<void> {
     if (this.#isSubmitting) return;
-    if (this.#hasEnded) return this.#report({ type: 'refused', code: 'session_completed' });
-    this.#isSubmitting = true;
+    if (this.#end !== undefined) return this.#report({ type: 'refused', code: `session_${this.#end}` });
     const outcome = await this.#submit();
-    this.#isSubmitting = false;
     if (outcome === undefined) return;
     if (outcome.kind === 'completed') {
-      this.#hasEnded = true;
-      this.#fields.lock(true);
+      this.#lockAt('completed');
       this.#report({ type: 'submitted', result: outcome.result, card: outcome.card });
-    } else if (outcome.kind === 'refused') {
-      const fields = this.#fields.refuse(outcome.errors);
-      const isOver = outcome.status !== 'open';
-      this.#report(
-        isOver
-          ? { type: 'refused', code: `session_${outcome.status}` }
-          : { type: 'refused', code: 'invalid_fields', fields },
-      );
-      if (isOver) this.#end(outcome.status);
-    } else
-      this.#report({ type: 'refused', code: outcome.kind === 'ended' ? `session_${outcome.status}` : outcome.code });
+    } else if (outcome.kind === 'refused' && outcome.status === 'open') {
+      this.#report({ type: 'refused', code: 'invalid_fields', fields: this.#fields.refuse(outcome.errors) });
+    } else if (outcome.kind === 'failed') this.#report({ type: 'refused', code: outcome.code });
+    else {
+      this.#report({ type: 'refused', code: `session_${outcome.status}` });
+      this.#finish(outcome.status);
+    }
+    if (this.#isLate && this.#attempt === undefined) this.#finish('expired');
   }
 
   async #submitHosted(): Promise<void> {
-    if (this.#isSubmitting) return;
-    this.#isSubmitting = true;
+    if (this.#isSubmitting || this.#end !== undefined) return;
     const button = this.#form.querySelector<HTMLButtonElement>('button[type="submit"]');
     const texts = TEXTS[this.#locale];
     if (button !== null) [button.disabled, button.textContent] = [true, texts.submitting];
     const outcome = await this.#submit();
-    this.#isSubmitting = false;
     if (button !== null) [button.disabled, button.textContent] = [false, texts.submit];
     this.#status.textContent = '';
     if (outcome === undefined) return;
     if (outcome.kind === 'completed') this.#leave('completed');
-    else if (outcome.kind === 'ended') this.#end(outcome.status);
-    else if (outcome.kind === 'failed') {
+    else if (outcome.kind === 'refused' && outcome.status === 'open') this.#fields.refuse(outcome.errors);
+    else if (outcome.kind !== 'failed') this.#finish(outcome.status);
+    else if (outcome.code === 'session_invalid') showText(this.#locale, texts.unknown);
+    else {
       this.#status.textContent = texts.unreachable;
       if (button !== null) button.textContent = texts.again;
-    } else if (outcome.status === 'open') this.#fields.refuse(outcome.errors);
-    else this.#end(outcome.status);
+    }
+    if (this.#isLate && this.#attempt === undefined) this.#finish('expired');
+  }
+
+  /** Cancels the session. A submission may have completed it in the meantime, and the shop gets to know that. */
+  async #goBack(): Promise<void> {
+    const status = await cancel(id, this.#settings.secret);
+    if (status === undefined) this.#status.textContent = TEXTS[this.#locale].unreachable;
+    else this.#leave(status);
   }
 
   /** Empties the form when the session has ended; the hosted page says so, and goes back. */
-  #end(status: string): void {
-    if (this.#hasEnded) return;
-    this.#hasEnded = true;
-    this.#fields.empty();
-    this.#fields.lock(true);
+  #finish(status: string): void {
+    if (this.#end !== undefined) return;
+    this.#lockAt(status);
     if (isFramed) this.#report({ type: 'error', code: `session_${status}` });
     else showEnd(this.#locale, status, this.#session.return_url);
   }
 
-  #leave(status: string): void {
-    this.#hasEnded = true;
+  #lockAt(status: string): void {
+    this.#end = status;
     this.#fields.empty();
+    this.#fields.lock(true);
+  }
+
+  #leave(status: string): void {
+    this.#lockAt(status);
     leave(this.#session.return_url, status);
   }
 }
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
 
 function paragraph(className: string, text: string): HTMLParagraphElement {
   const made = document.createElement('p');
@@ -241,11 +287,16 @@ function paragraph(className: string, text: string): HTMLParagraphElement {
 
 /** Back does not come to this page again. */
 function leave(returnUrl: string | undefined, status: string): void {
-  if (returnUrl === undefined) return;
-  const [before = '', ...fragment] = returnUrl.split('#');
-  const sign = before.includes('?') ? (/[?&]$/.test(before) ? '' : '&') : '?';
-  const after = fragment.length === 0 ? '' : `#${fragment.join('#')}`;
-  location.replace(`${before}${sign}capture_session=${id}&status=${status}${after}`);
+  if (returnUrl !== undefined) location.replace(toReturnUrl(returnUrl, id, status));
+}
+
+/** Replaces the page by a text, with an action below it. */
+function showText(locale: Locale, text: string, action?: HTMLElement): void {
+  const main = document.createElement('main');
+  main.className = 'page';
+  main.append(paragraph('status', text), ...(action === undefined ? [] : [action]));
+  document.body.replaceChildren(main);
+  document.documentElement.lang = locale;
 }
 
 /** `expired` and `failed` say so first; other ends go back at once. */
@@ -255,41 +306,31 @@ function showEnd(locale: Locale, status: string, returnUrl: string | undefined):
     leave(returnUrl, status);
     return;
   }
-  const main = document.createElement('main');
-  main.className = 'page';
-  main.append(paragraph('status', texts.ended[status] ?? texts.unknown));
-  if (returnUrl !== undefined) {
-    const button = document.createElement('button');
-    button.type = 'button';
-    button.textContent = texts.goOn;
-    button.addEventListener('click', () => leave(returnUrl, status));
-    main.append(button);
-  }
-  document.body.replaceChildren(main);
-  document.documentElement.lang = locale;
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.textContent = texts.goOn;
+  button.addEventListener('click', () => leave(returnUrl, status));
+  showText(locale, texts.ended[status] ?? texts.unknown, returnUrl === undefined ? undefined : button);
 }
 
 async function open(settings: Settings): Promise<void> {
   const { port } = settings;
   const session = await loadSession(id, settings.secret);
   const locale = chooseLocale(settings.locale, navigator.languages);
+  const texts = TEXTS[locale];
   if (typeof session === 'string') {
     port?.postMessage({ type: 'error', code: session } satisfies Report);
-    if (!isFramed) document.body.append(paragraph('page', TEXTS[locale].unknown));
-    return;
-  }
-  // The hosted page exists only for sessions with a way back.
-  if (!isFramed && session.return_url === undefined) {
-    document.body.append(paragraph('page', TEXTS[locale].unknown));
-    return;
-  }
-  if (session.status !== 'open') {
+    if (!isFramed) showText(locale, session === 'session_invalid' ? texts.unknown : texts.unreachable);
+  } else if (!isFramed && session.return_url === undefined)
+    // The hosted page exists only for sessions with a way back.
+    showText(locale, texts.unknown);
+  else if (session.status !== 'open') {
     port?.postMessage({ type: 'error', code: `session_${session.status}` } satisfies Report);
     if (!isFramed) showEnd(locale, session.status, session.return_url);
-    return;
+  } else {
+    const form = new CardForm(settings, session);
+    if (port !== undefined) port.onmessage = ({ data }: MessageEvent<Command>) => form.obey(data ?? {});
   }
-  const form = new CardForm(settings, session);
-  if (port !== undefined) port.onmessage = ({ data }: MessageEvent<Command>) => form.obey(data);
 }
 
 function isHandshake(data: unknown): data is Handshake {
@@ -305,14 +346,13 @@ function awaitHandshake(): void {
     if (!isHandshake(data)) return;
     window.removeEventListener('message', receive);
     const { secret, appearance, locale } = data;
-    void open({ secret, port, appearance, locale: typeof locale === 'string' ? locale : undefined });
+    void open({ secret, port, appearance, locale: textOf(locale) });
   };
   window.addEventListener('message', receive);
 }
 
 if (!isKnown) {
   const locale = chooseLocale(undefined, navigator.languages);
-  document.documentElement.lang = locale;
-  document.body.append(paragraph('page', TEXTS[locale].unknown));
+  showText(locale, TEXTS[locale].unknown);
 } else if (isFramed) awaitHandshake();
 else void open({ secret: location.hash.slice(1), port: undefined, appearance: undefined, locale: undefined });

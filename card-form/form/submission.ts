@@ -31,12 +31,17 @@ export type SubmitOutcome =
 
 const BACK_OFF_MS = [1000, 2000, 4000, 8000];
 const GIVE_UP_MS = 60_000;
-const ATTEMPT_MS = 20_000;
+const CALL_MS = 20_000;
 
 const wait = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));
 
-/** Undefined: no response. */
-async function call(path: string, secret: string, init: RequestInit = {}): Promise<Response | undefined> {
+/** Undefined: no response within `milliseconds`. */
+async function call(
+  path: string,
+  secret: string,
+  init: RequestInit = {},
+  milliseconds = CALL_MS,
+): Promise<Response | undefined> {
   try {
     return await fetch(path, {
       ...init,
@@ -44,7 +49,7 @@ async function call(path: string, secret: string, init: RequestInit = {}): Promi
       credentials: 'omit',
       redirect: 'error',
       referrerPolicy: 'no-referrer',
-      signal: AbortSignal.timeout(ATTEMPT_MS),
+      signal: AbortSignal.timeout(milliseconds),
       headers: { ...init.headers, authorization: `Bearer ${secret}` },
     });
   } catch {
@@ -76,18 +81,22 @@ export async function loadSession(id: string, secret: string): Promise<SessionIn
 const codeOf = (response: Response | undefined): string =>
   response === undefined ? 'network' : response.status === 429 ? 'rate_limited' : 'unavailable';
 
-/** Sends the same attempt until it has a response, or a minute is over. */
-export async function submit(id: string, secret: string, entry: Entry, attempt: string): Promise<SubmitOutcome> {
+/** Sends the same attempt until it has a response, it is given up, or a minute is over. */
+export async function submit(
+  { id, secret, entry, attempt }: { id: string; secret: string; entry: Entry; attempt: string },
+  isGivenUp: () => boolean,
+): Promise<SubmitOutcome> {
   const body = JSON.stringify({ ...entry, attempt });
   const until = performance.now() + GIVE_UP_MS;
   for (let count = 0; ; count++) {
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } };
-    const response = await call(`/v1/card/${id}`, secret, init);
+    const response = await call(`/v1/card/${id}`, secret, init, Math.min(CALL_MS, until - performance.now()));
     if (response !== undefined && response.status !== 429 && response.status !== 503) return toOutcome(response);
     const after = Number(response?.headers.get('retry-after') ?? Number.NaN);
     const delay = Number.isFinite(after) && after > 0 ? after * 1000 : (BACK_OFF_MS[Math.min(count, 3)] ?? 8000);
-    if (performance.now() + delay > until) return { kind: 'failed', code: codeOf(response) };
+    if (performance.now() + delay >= until) return { kind: 'failed', code: codeOf(response) };
     await wait(delay);
+    if (isGivenUp()) return { kind: 'failed', code: codeOf(response) };
   }
 }
 
@@ -105,6 +114,9 @@ async function toOutcome(response: Response): Promise<SubmitOutcome> {
   return { kind: 'failed', code: status === 401 || status === 404 ? 'session_invalid' : 'unavailable' };
 }
 
-export const cancel = async (id: string, secret: string): Promise<void> => {
-  await call(`/v1/card/${id}/cancel`, secret, { method: 'POST' });
-};
+/** Returns the status with which the session has ended, which may be another one; undefined without a response. */
+export async function cancel(id: string, secret: string): Promise<string | undefined> {
+  const response = await call(`/v1/card/${id}/cancel`, secret, { method: 'POST' });
+  if (response?.status !== 200 && response?.status !== 410) return undefined;
+  return String((await json(response))['status']);
+}

@@ -1,3 +1,4 @@
+import { type Appearance, findAppearanceFault } from '../../src/capture-sessions/appearance.ts';
 import type { Card, ChangeState, Command, FieldName, Handshake, Refusal, Report, Result } from '../protocol.ts';
 
 /**
@@ -10,12 +11,16 @@ export interface MountOptions {
   readonly session: string;
   readonly clientSecret: string;
   /** Origin of the listener; absent: that of this script. */
-  readonly origin?: string;
-  readonly appearance?: object;
-  readonly locale?: string;
+  readonly origin?: string | undefined;
+  readonly appearance?: Appearance | undefined;
+  /** `en`, `es` or `pt`, also with a region; any other is that of the browser. */
+  readonly locale?: string | undefined;
 }
 
-interface Events {
+export type { Appearance } from '../../src/capture-sessions/appearance.ts';
+export type { Card, ChangeState, FieldName, FieldState, Refusal, Result } from '../protocol.ts';
+
+export interface Events {
   ready: undefined;
   change: ChangeState;
   focus: { readonly field: FieldName };
@@ -24,7 +29,7 @@ interface Events {
   error: { readonly code: string };
 }
 
-type Listener<Name extends keyof Events> = (event: Events[Name]) => void;
+export type Listener<Name extends keyof Events> = (event: Events[Name]) => void;
 
 export interface SubmitResult {
   readonly result: Result;
@@ -48,18 +53,20 @@ export class CardVaultError extends Error {
 const READY_MS = 15_000;
 const OPTIONS = ['session', 'clientSecret', 'origin', 'appearance', 'locale'];
 
-/** The script's own origin; a module gets it as an option. */
-const script = typeof document === 'undefined' ? null : document.currentScript;
-const ownOrigin = script instanceof HTMLScriptElement && script.src !== '' ? new URL(script.src).origin : undefined;
+/** The script's own origin; a module gets it as an option, and may also be loaded by a server. */
+const script = typeof document === 'undefined' ? null : (document.currentScript as HTMLScriptElement | null);
+const ownOrigin = script?.src ? new URL(script.src).origin : undefined;
 
 export class CardForm {
   readonly #frame: HTMLIFrameElement;
   readonly #origin: string;
-  readonly #handshake: Handshake;
+  #handshake: Handshake;
   readonly #listeners = new Map<keyof Events, Set<(event: never) => void>>();
   #port: MessagePort | undefined;
   #isReady = false;
   #isDestroyed = false;
+  /** Why there is no form, until it is ready. */
+  #failure: string | undefined;
   readonly #readyTimer: number;
   #submission: Pending | undefined;
 
@@ -90,7 +97,8 @@ export class CardForm {
 
   /** One submission, however often it is called at once. Rejects with `CardVaultError`. */
   submit(): Promise<SubmitResult> {
-    if (this.#isDestroyed) return Promise.reject(new CardVaultError('destroyed'));
+    const failure = this.#isDestroyed ? 'destroyed' : this.#failure;
+    if (failure !== undefined) return Promise.reject(new CardVaultError(failure));
     if (this.#submission !== undefined) return this.#submission.promise;
     const submission = newPending();
     this.#submission = submission;
@@ -106,7 +114,14 @@ export class CardForm {
     this.#send({ type: 'clear' });
   }
 
-  update({ appearance, locale }: { readonly appearance?: object; readonly locale?: string }): void {
+  /** Throws a `TypeError` for a bad option. A form that loads again keeps what was updated. */
+  update({ appearance, locale }: Pick<MountOptions, 'appearance' | 'locale'>): void {
+    assertLooks(appearance, locale);
+    this.#handshake = {
+      ...this.#handshake,
+      ...(appearance !== undefined && { appearance }),
+      ...(locale !== undefined && { locale }),
+    };
     this.#send({ type: 'update', appearance, locale });
   }
 
@@ -139,8 +154,9 @@ export class CardForm {
       case 'ready':
         window.clearTimeout(this.#readyTimer);
         this.#isReady = true;
-        this.#emit('ready', undefined);
+        this.#failure = undefined;
         if (this.#submission !== undefined) this.#send({ type: 'submit' });
+        this.#emit('ready', undefined);
         break;
       case 'height':
         this.#frame.style.setProperty('height', `${report.px}px`);
@@ -169,8 +185,9 @@ export class CardForm {
 
   #fail(code: string): void {
     window.clearTimeout(this.#readyTimer);
-    this.#emit('error', { code });
+    if (!this.#isReady) this.#failure = code;
     this.#settle((submission) => submission.reject(new CardVaultError(code)));
+    this.#emit('error', { code });
   }
 
   #settle(act: (submission: Pending) => void): void {
@@ -202,6 +219,12 @@ function newPending(): Pending {
   return { promise, resolve, reject };
 }
 
+function assertLooks(appearance: unknown, locale: unknown): void {
+  const fault = appearance === undefined ? undefined : findAppearanceFault(appearance);
+  if (fault !== undefined) throw new TypeError(`cardvault: ${fault}`);
+  if (locale !== undefined && typeof locale !== 'string') throw new TypeError('cardvault: locale');
+}
+
 /** Puts the form into an element. Throws a `TypeError` for a bad option. */
 export function mount(place: string | Element, options: MountOptions): CardForm {
   const element = typeof place === 'string' ? document.querySelector(place) : place;
@@ -212,9 +235,8 @@ export function mount(place: string | Element, options: MountOptions): CardForm 
   if (typeof session !== 'string' || !/^cs_[0-9a-z]{24,}$/.test(session)) throw new TypeError('cardvault: session');
   if (typeof clientSecret !== 'string' || !/^[A-Za-z0-9_-]{43}$/.test(clientSecret))
     throw new TypeError('cardvault: clientSecret');
-  if (typeof origin !== 'string' || !/^https:\/\/[^/]+$/.test(origin)) throw new TypeError('cardvault: origin');
-  if (appearance !== undefined && (typeof appearance !== 'object' || appearance === null))
-    throw new TypeError('cardvault: appearance');
-  if (locale !== undefined && typeof locale !== 'string') throw new TypeError('cardvault: locale');
+  if (typeof origin !== 'string' || !/^https:\/\/[a-z0-9.-]+(?::[0-9]{1,5})?$/.test(origin))
+    throw new TypeError('cardvault: origin');
+  assertLooks(appearance, locale);
   return new CardForm(element, { ...options, origin });
 }

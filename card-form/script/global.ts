@@ -1,4 +1,8 @@
 import { CardVaultError, mount } from './cardvault.ts';
 
-/** `window.CardVault` of a page that loads the script. */
-(globalThis as { CardVault?: object }).CardVault = { mount, CardVaultError };
+declare global {
+  /** The global of a page that loads the script of the vault. */
+  var CardVault: { readonly mount: typeof mount; readonly CardVaultError: typeof CardVaultError };
+}
+
+globalThis.CardVault = { mount, CardVaultError };

@@ -1,8 +1,13 @@
-import { isJsonObject, type Json } from '../kernel/json.ts';
+/** How the card form looks (browser.md 4). Pure, and without imports: the form and the script in the browser use it too. */
 
-/** How the card form looks (browser.md 4). Pure. */
+const CHOICES = {
+  theme: ['light', 'dark', 'auto'],
+  layout: ['stacked', 'compact'],
+  labels: ['above', 'floating', 'hidden'],
+} as const;
 
 const FONT_NAME = '[A-Za-z0-9 -]{1,64}';
+const FONT_NAMES = new RegExp(`^${FONT_NAME}(?:,${FONT_NAME}){0,4}$`);
 const COLOR = /^#(?:[0-9a-f]{3}|[0-9a-f]{6}|[0-9a-f]{8})$/i;
 
 const pixels =
@@ -14,8 +19,9 @@ const pixels =
 const isColor = (value: string): boolean => COLOR.test(value);
 
 /** Each variable with the check of its value. */
-const VARIABLES: Readonly<Record<string, (value: string) => boolean>> = {
-  fontFamily: (value) => new RegExp(`^${FONT_NAME}(?:,${FONT_NAME}){0,4}$`).test(value),
+const VARIABLES = {
+  /** 1 to 5 names, separated by commas; no font is loaded. */
+  fontFamily: (value: string): boolean => FONT_NAMES.test(value),
   fontSize: pixels(12, 24),
   colorText: isColor,
   colorBackground: isColor,
@@ -27,37 +33,57 @@ const VARIABLES: Readonly<Record<string, (value: string) => boolean>> = {
   spacing: pixels(0, 24),
 };
 
-const CHOICES: Readonly<Record<string, readonly string[]>> = {
-  theme: ['light', 'dark', 'auto'],
-  layout: ['stacked', 'compact'],
-  labels: ['above', 'floating', 'hidden'],
+/** Colors are `#rgb`, `#rrggbb` or `#rrggbbaa`, sizes such as `16px`. */
+export type Appearance = {
+  readonly [Name in keyof typeof CHOICES]?: (typeof CHOICES)[Name][number] | undefined;
+} & {
+  readonly variables?: { readonly [Name in keyof typeof VARIABLES]?: string | undefined } | undefined;
 };
 
-export interface Appearance {
-  readonly theme?: string;
-  readonly layout?: string;
-  readonly labels?: string;
-  readonly variables?: Readonly<Record<string, string>>;
-}
+/** Also true for a number that the parser of the service has preserved as written; its members are at fault then. */
+const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Pages may give a member as undefined. */
+const membersOf = (value: object): [string, unknown][] =>
+  Object.entries(value).filter(([, member]) => member !== undefined);
+
+const isChoiceName = (name: string): name is keyof typeof CHOICES => Object.hasOwn(CHOICES, name);
+const isVariableName = (name: string): name is keyof typeof VARIABLES => Object.hasOwn(VARIABLES, name);
+
+const isChoice = (name: string, value: unknown): boolean =>
+  isChoiceName(name) && (CHOICES[name] as readonly unknown[]).includes(value);
+
+const isVariable = (name: string, value: unknown): boolean =>
+  isVariableName(name) && typeof value === 'string' && VARIABLES[name](value);
 
 /** Returns the path of the first member that is not allowed; undefined when all are. */
-export function findAppearanceFault(value: Json): string | undefined {
-  if (!isJsonObject(value)) return 'appearance';
-  for (const [name, member] of Object.entries(value)) {
+export function findAppearanceFault(value: unknown): string | undefined {
+  if (!isObject(value)) return 'appearance';
+  for (const [name, member] of membersOf(value)) {
     if (name === 'variables') {
       const fault = findVariableFault(member);
       if (fault !== undefined) return fault;
-    } else if (!Object.hasOwn(CHOICES, name)) return 'appearance.*';
-    else if (typeof member !== 'string' || CHOICES[name]?.includes(member) !== true) return `appearance.${name}`;
+    } else if (!isChoice(name, member)) return `appearance.${isChoiceName(name) ? name : '*'}`;
   }
   return undefined;
 }
 
-function findVariableFault(value: Json): string | undefined {
-  if (!isJsonObject(value)) return 'appearance.variables';
-  for (const [name, member] of Object.entries(value)) {
-    if (!Object.hasOwn(VARIABLES, name)) return 'appearance.variables.*';
-    if (typeof member !== 'string' || VARIABLES[name]?.(member) !== true) return `appearance.variables.${name}`;
-  }
+function findVariableFault(value: unknown): string | undefined {
+  if (!isObject(value)) return 'appearance.variables';
+  for (const [name, member] of membersOf(value))
+    if (!isVariable(name, member)) return `appearance.variables.${isVariableName(name) ? name : '*'}`;
   return undefined;
+}
+
+/** Returns the members that are allowed, for an appearance of which a later release may have more. */
+export function keepAllowed(value: unknown): Appearance {
+  if (!isObject(value)) return {};
+  const keep = (members: object, isAllowed: (name: string, value: unknown) => boolean): object =>
+    Object.fromEntries(Object.entries(members).filter(([name, member]) => isAllowed(name, member)));
+  const { variables, ...choices } = value;
+  return {
+    ...keep(choices, isChoice),
+    ...(isObject(variables) && { variables: keep(variables, isVariable) }),
+  };
 }

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { buildDocument, generateTypes } from '../../scripts/client-types.ts';
 import {
   AccessDeniedError,
@@ -21,6 +22,53 @@ import { luhnPan, startTestService, type TestService } from '../fixtures/test-se
 import { newMerchant, order, REJECTED } from '../interface/payment-requests.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
+
+/** The server of a shop. */
+const SHOP = `import { readFileSync } from 'node:fs';
+import { CardvaultClient } from 'cardvault-client';
+import { CardVaultError } from 'cardvault-client/browser';
+const client = new CardvaultClient({
+  baseUrl: process.env.VAULT_URL,
+  apiKey: process.env.VAULT_KEY,
+  ca: readFileSync('ca.pem', 'utf8'),
+});
+console.log((await client.account()).environment, new CardVaultError('session_expired').code);
+client.close();
+`;
+
+/** The page of a shop, as a module and with the script; a type that is missing or any fails at the lines that must not compile. */
+const PAGE = `import type { CardvaultClient } from 'cardvault-client';
+import { type Appearance, type CardForm, CardVaultError, mount } from 'cardvault-client/browser';
+import type {} from 'cardvault-client/global';
+export type Client = CardvaultClient;
+const appearance: Appearance = { theme: 'dark', variables: { colorPrimary: '#00aa55' } };
+const given = { session: 'cs_a', clientSecret: 'b', appearance, locale: 'es' };
+const form: CardForm = mount('#card', { ...given, origin: 'https://cards.example.com' });
+form
+  .on('ready', () => form.focus())
+  .on('change', ({ complete, fields }) => console.log(complete, fields.number?.error))
+  .on('error', ({ code }) => console.log(code.length));
+export async function pay(): Promise<string> {
+  try {
+    const { result, card } = await form.submit();
+    return 'capture' in result ? result.capture.id : result.token.token + card.card;
+  } catch (error) {
+    return error instanceof CardVaultError ? (error.fields ?? []).map(({ message }) => message).join() : '';
+  }
+}
+CardVault.mount(document.body, given).update({ appearance: { labels: 'floating' } });
+form.destroy();
+// @ts-expect-error: there is no such theme
+export const pink: Appearance = { theme: 'pink' };
+// @ts-expect-error: there is no such option
+mount('#card', { ...given, css: 'x' });
+// @ts-expect-error: there is no such event
+form.on('keydown', () => undefined);
+// @ts-expect-error: the card number never reaches the page
+form.submit().then(({ card }) => card.number);
+// @ts-expect-error: the global has no more than the module
+CardVault.submit();
+`;
 
 describe('the types of the client', () => {
   test('are those of the interface', () => {
@@ -143,43 +191,27 @@ describe('the client', { timeout: 120_000 }, () => {
     lossy.close();
   });
 
-  test('is packed, installed into an empty project, and works there', { timeout: 90_000 }, () => {
+  test('is packed, installed into an empty project, and works there', { timeout: 90_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'cardvault-client-'));
-    const run = (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): string => {
-      const { status, stdout, stderr } = spawnSync(command, args, {
-        cwd: folder,
-        encoding: 'utf8',
-        env: { ...process.env, ...env },
-      });
-      assert.equal(status, 0, stderr);
+    // The service runs in this process, which a synchronous child would block.
+    const run = async (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
+      const child = promisify(execFile)(command, args, { cwd: folder, env: { ...process.env, ...env } });
+      const { stdout } = await child.catch(({ message, stdout }) => assert.fail(`${message}\n${stdout}`));
       return stdout;
     };
     try {
-      const packed = run('npm', ['pack', '--json', '--pack-destination', folder, join(ROOT, 'sdk')]);
+      const packed = await run('npm', ['pack', '--json', '--pack-destination', folder, join(ROOT, 'sdk')]);
       const [file] = JSON.parse(packed.slice(packed.indexOf('['))) as { filename: string }[];
       writeFileSync(join(folder, 'package.json'), '{"name":"shop","private":true,"type":"module"}');
-      run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, file?.filename ?? '')]);
+      await run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(folder, file?.filename ?? '')]);
       writeFileSync(join(folder, 'ca.pem'), options.ca);
-      writeFileSync(
-        join(folder, 'shop.js'),
-        `import { readFileSync } from 'node:fs';
-import { CardvaultClient } from 'cardvault-client';
-const client = new CardvaultClient({
-  baseUrl: process.env.VAULT_URL,
-  apiKey: process.env.VAULT_KEY,
-  ca: readFileSync('ca.pem', 'utf8'),
-});
-console.log((await client.account()).environment);
-client.close();
-`,
-      );
-      // The service runs in this process, which a synchronous child would block.
-      writeFileSync(
-        join(folder, 'types.ts'),
-        "import { CardvaultClient } from 'cardvault-client';\nexport type C = CardvaultClient;\n",
-      );
-      run(join(ROOT, 'node_modules', '.bin', 'tsc'), [
-        ...['--noEmit', '--module', 'nodenext', '--target', 'es2022', '--skipLibCheck', 'types.ts'],
+      writeFileSync(join(folder, 'shop.js'), SHOP);
+      const env = { VAULT_URL: options.baseUrl, VAULT_KEY: options.apiKey };
+      assert.equal(await run(process.execPath, ['shop.js'], env), 'sandbox session_expired\n');
+      writeFileSync(join(folder, 'page.ts'), PAGE);
+      await run(join(ROOT, 'node_modules', '.bin', 'tsc'), [
+        ...['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom', '--types', ''],
+        ...['--ignoreConfig', 'page.ts'],
       ]);
     } finally {
       rmSync(folder, { recursive: true, force: true });

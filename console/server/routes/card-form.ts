@@ -3,7 +3,6 @@ import type { ListedView } from '../../../src/capture-sessions/capture-sessions.
 import { isReturnUrl, toHostedUrl } from '../../../src/capture-sessions/session-urls.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
-import type { Json } from '../../../src/kernel/json.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { listSessions, tryCardForm } from '../../wire/card-form.ts';
 import { type Route, route } from '../route.ts';
@@ -24,11 +23,10 @@ export const cardFormRoutes: readonly Route[] = [
   route(tryCardForm, async ({ services, transaction, account, person, body }) => {
     const { captureSessions, cardForm } = services;
     const { return_url: returnUrl, locale } = body;
-    // Without the members that are absent.
-    const appearance: Appearance = JSON.parse(JSON.stringify(body.appearance));
+    const appearance = body.appearance as Appearance;
     if (!isReturnUrl(returnUrl, 'sandbox'))
       throw invalidField('return_url', 'sessionReturnUrl', { max: LIMITS.sessionReturnUrlCharacters });
-    const fault = findAppearanceFault(appearance as Json);
+    const fault = findAppearanceFault(appearance);
     if (fault !== undefined) throw invalidField(fault, 'sessionAppearance');
     if (!cardForm.isServed()) throw new Failure('unavailable');
     const { minutes, ...capture } = TRIAL;
