@@ -21,7 +21,7 @@ import { Connection } from './connection.ts';
 import { pack } from './packing.ts';
 import { assertNoInterruptedRestore } from './restore.ts';
 import { Writer } from './writer.ts';
-import type { Reply, Request } from './writer-thread.ts';
+import type { Order, Reply, Request } from './writer-thread.ts';
 
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
@@ -48,7 +48,9 @@ export class SqliteDatabase implements Driver {
   readonly #port: MessagePort;
   readonly #group: GroupCommit;
   readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
-  readonly #pending: Pending[] = [];
+  /** By the id of the request. */
+  readonly #pending = new Map<number, Pending>();
+  #requests = 0;
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
   #onBroken: (error: StorageError) => void = () => undefined;
@@ -177,7 +179,7 @@ export class SqliteDatabase implements Driver {
     this.#broken ??= new StorageError('the database is closed');
     this.#port.close();
     await this.#writer?.end();
-    for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
+    this.#rejectPending(this.#broken);
   }
 
   // Set when the commit has completed: a scrub that was requested while the unit was on its way came too early for it.
@@ -194,26 +196,33 @@ export class SqliteDatabase implements Driver {
     return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
   }
 
-  // The writer responds in order, so the response belongs to the oldest request.
-  #send(request: Request, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[] | undefined> {
+  #send(order: Order, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[] | undefined> {
     if (this.#broken !== undefined) return Promise.reject(this.#broken);
+    const id = ++this.#requests;
     return new Promise((resolve, reject) => {
-      this.#port.postMessage(request, handedOver);
-      // Added after sending: what could not be sent must not remain in the queue of requests.
-      this.#pending.push({ resolve, reject });
+      this.#port.postMessage({ id, ...order } satisfies Request, handedOver);
+      // Added after sending: what could not be sent has no reply.
+      this.#pending.set(id, { resolve, reject });
     });
   }
 
   #settle(reply: Reply): void {
-    const question = this.#pending.shift();
-    if ('error' in reply) question?.reject(new StorageError(reply.error));
-    else question?.resolve(reply.results);
+    const pending = this.#pending.get(reply.id);
+    this.#pending.delete(reply.id);
+    if ('error' in reply) pending?.reject(new StorageError(reply.error));
+    else pending?.resolve(reply.results);
+  }
+
+  #rejectPending(error: StorageError): void {
+    const pending = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const { reject } of pending) reject(error);
   }
 
   #breakDown(reason: string): void {
     if (this.#closing || this.#broken !== undefined) return;
     this.#broken = new StorageError(`the database writer is gone: ${reason}`);
-    for (const { reject } of this.#pending.splice(0)) reject(this.#broken);
+    this.#rejectPending(this.#broken);
     this.#onBroken(this.#broken);
   }
 }

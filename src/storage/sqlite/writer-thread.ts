@@ -3,7 +3,8 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import type { Migration } from '../database.ts';
 import { type GroupResult, isCommitted } from '../group-commit.ts';
 import { applyMigrations } from './apply-migrations.ts';
-import { BUSY_TIMEOUT_MS, Connection } from './connection.ts';
+import { Checkpoints } from './checkpoints.ts';
+import { Connection } from './connection.ts';
 import { PROBE_WRITE, writeGroups } from './group-writer.ts';
 import type { Packed } from './packing.ts';
 
@@ -11,7 +12,7 @@ import type { Packed } from './packing.ts';
  * The writer thread: the only part of the process that writes to the file, so that nothing else waits for the disk. Each
  * thread that serves requests has a port to it.
  */
-export type Request =
+export type Order =
   | { readonly kind: 'group'; readonly packed: Packed }
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[]; readonly now: number }
   | { readonly kind: 'journal-key'; readonly key: KeyObject }
@@ -19,8 +20,13 @@ export type Request =
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
-/** The replies on a port have the order of its requests. `results`: absent when all units are committed. */
-export type Reply = { readonly results?: readonly GroupResult[] | undefined } | { readonly error: string };
+/** `id`: of the sender, to find the reply. */
+export type Request = Order & { readonly id: number };
+
+/** What became of a request. `results`: absent when all units are committed. */
+type Outcome = { readonly results?: readonly GroupResult[] | undefined } | { readonly error: string };
+
+export type Reply = Outcome & { readonly id: number };
 
 type Group = Extract<Request, { kind: 'group' }>;
 type Command = Exclude<Request, Group>;
@@ -32,6 +38,7 @@ interface Arrived<Kind = Request> {
 
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
+const checkpoints = new Checkpoints(connection, path);
 const ports = new Set<MessagePort>();
 let journalKey: KeyObject | undefined;
 /** Only a write that succeeds shows that the fault is over, as with a full disk. */
@@ -54,40 +61,51 @@ function takeArrived(first: Arrived): Arrived[] {
 function serve(arrived: readonly Arrived[]): void {
   let groups: Arrived<Group>[] = [];
   const flush = (): void => {
-    if (groups.length > 0) reply(groups, () => write(groups.map(({ request }) => request.packed)));
+    if (groups.length === 0) return;
+    reply(groups, () => write(groups.map(({ request }) => request.packed)));
     groups = [];
+    checkpoints.afterTransaction();
   };
   for (const { port, request } of arrived) {
     if (request.kind === 'group') groups.push({ port, request });
     else {
       flush();
-      reply([{ port }], () => obey(request));
+      void obeyAndReply(port, request);
     }
   }
   flush();
 }
 
-function write(groups: readonly Packed[]): Reply[] {
+function write(groups: readonly Packed[]): Outcome[] {
   lastGroupFailed = true;
   const written = writeGroups(connection, journalKey, groups);
   lastGroupFailed = false;
   return written.map((results) => ({ results: results.every(isCommitted) ? undefined : results }));
 }
 
+/** SQLite's messages name tables and files, never values. */
+const failure = (error: unknown): Outcome => ({ error: error instanceof Error ? error.message : 'the writer failed' });
+
 /** Sends each port its reply, or all of them the error. */
-function reply(receivers: readonly Pick<Arrived, 'port'>[], act: () => readonly Reply[]): void {
-  let replies: readonly Reply[];
+function reply(groups: readonly Arrived<Group>[], act: () => readonly Outcome[]): void {
+  let outcomes: readonly Outcome[];
   try {
-    replies = act();
+    outcomes = act();
   } catch (error) {
-    // SQLite's messages name tables and files, never values.
-    const text = error instanceof Error ? error.message : 'the writer failed';
-    replies = receivers.map(() => ({ error: text }));
+    outcomes = groups.map(() => failure(error));
   }
-  for (const [index, { port }] of receivers.entries()) port.postMessage(replies[index]);
+  for (const [index, { port, request }] of groups.entries())
+    port.postMessage({ id: request.id, ...outcomes[index] } satisfies Partial<Reply>);
 }
 
-function obey(command: Command): Reply[] {
+async function obeyAndReply(port: MessagePort, request: Command): Promise<void> {
+  const outcome = await obey(request).then(() => ({}), failure);
+  port.postMessage({ id: request.id, ...outcome });
+  if (request.kind === 'close') parentPort?.close();
+}
+
+/** What it does before its first wait is done before the next group. */
+async function obey(command: Command): Promise<void> {
   switch (command.kind) {
     case 'migrate':
       applyMigrations(connection.database, command.migrations, command.now);
@@ -96,31 +114,15 @@ function obey(command: Command): Reply[] {
       journalKey = command.key;
       break;
     case 'scrub':
-      scrub();
+      await checkpoints.scrub();
       break;
     case 'ping':
       if (lastGroupFailed) connection.database.exec(PROBE_WRITE);
       lastGroupFailed = false;
       break;
     case 'close':
-      connection.close();
-      parentPort?.close();
+      await checkpoints.close();
       break;
-  }
-  return [{}];
-}
-
-const SCRUB_TIMEOUT_MS = 100;
-
-/** A reader that blocks the checkpoint is not awaited, because every write would wait too: a later scrub succeeds. */
-function scrub(): void {
-  const { database } = connection;
-  database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
-  try {
-    const row = database.prepare('pragma wal_checkpoint(truncate)').get();
-    if (row?.['busy'] !== 0) throw new Error('the log could not be cleared while it is read');
-  } finally {
-    database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   }
 }
 
