@@ -17,7 +17,7 @@ const SCRUB_TIMEOUT_MS = 100;
 /**
  * Copies the write-ahead log of the writer into the database file, without a pause of the writer while thousands of pages are
  * written and flushed: a thread of its own copies most of them, and the writer the few that it has appended meanwhile. SQLite
- * begins the log anew only when its end is copied, which no other thread can do while the writer appends.
+ * restarts the log only when its end is copied, which no other thread can do while the writer appends.
  */
 export class Checkpoints {
   readonly #connection: Connection;

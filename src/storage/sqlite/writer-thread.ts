@@ -23,7 +23,7 @@ export type Order =
 /** `id`: of the sender, to find the reply. */
 export type Request = Order & { readonly id: number };
 
-/** What became of a request. `results`: absent when all units are committed. */
+/** The result of a request. `results`: absent when all units are committed. */
 type Outcome = { readonly results?: readonly GroupResult[] | undefined } | { readonly error: string };
 
 export type Reply = Outcome & { readonly id: number };
@@ -104,7 +104,7 @@ async function obeyAndReply(port: MessagePort, request: Command): Promise<void> 
   if (request.kind === 'close') parentPort?.close();
 }
 
-/** What it does before its first wait is done before the next group. */
+/** A command without a wait is complete before the next group is written. */
 async function obey(command: Command): Promise<void> {
   switch (command.kind) {
     case 'migrate':
