@@ -48,7 +48,7 @@ describe('checkpoints', () => {
     return assert.fail(`not reached after ${PATIENCE} rows; the log has ${length()} pages`);
   }
 
-  test('a long log restarts while the writer goes on, and no row is lost', async () => {
+  test('a long log restarts beside new commits, and no row is lost', async () => {
     let longest = 0;
     const rows = await insertUntil(() => {
       longest = Math.max(longest, length());
