@@ -34,7 +34,8 @@ export function bootClock(sinceBoot: MonotonicClock, wall: Clock, ticks: Monoton
   };
 }
 
-const elapsed: MonotonicClock = () => performance.now();
+/** Finer than a millisecond, and paused while the machine is suspended. */
+export const elapsed: MonotonicClock = () => performance.now();
 
 const monotonicClock: MonotonicClock =
   process.platform === 'linux' ? bootClock(() => uptime() * SECOND, wallClock, elapsed) : elapsed;

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { dirname, relative } from 'node:path';
+import { dirname } from 'node:path';
 import type { MessagePort } from 'node:worker_threads';
 import { Accounts } from './accounts/accounts.ts';
 import { ChangeControl } from './accounts/change-control.ts';
@@ -10,7 +10,7 @@ import { buildAuditEntry } from './audit/audit.ts';
 import type { Core } from './cli/context.ts';
 import { UsageError } from './cli/output.ts';
 import type { Config } from './config.ts';
-import { groupIdOf, openCustody } from './crypto/custody/choose.ts';
+import { groupIdOf, isKeyInClearIn, openCustody } from './crypto/custody/choose.ts';
 import type { AskSecret } from './crypto/custody/secret-source.ts';
 import { type Custody, CustodyError, keyCheckValue, type RootKeys } from './crypto/custody.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
@@ -185,11 +185,6 @@ async function prepareDatabase(opened: OpenedDatabase, createIfMissing: boolean)
   return isNew;
 }
 
-/** True for a root key in clear in the data directory, also when the database is elsewhere. */
-function isKeyBesideData({ rootKey, dataDirectory }: Config): boolean {
-  return rootKey.kind === 'file' && !relative(dataDirectory, rootKey.file).startsWith('..');
-}
-
 interface CoreParts {
   readonly opened: OpenedDatabase;
   readonly custody: Custody;
@@ -230,7 +225,12 @@ async function buildCore(
     idempotency,
     usage,
     requestLog: new RequestLog({ ...parts, rows: config.requestLogRows }),
-    rootKeyExposure: new RootKeyExposure({ ...parts, ...clocks, clock, isKeyBesideData: isKeyBesideData(config) }),
+    rootKeyExposure: new RootKeyExposure({
+      ...parts,
+      ...clocks,
+      clock,
+      isKeyBesideData: isKeyInClearIn(config.dataDirectory, config.rootKey),
+    }),
     accounts,
     changeControl,
     processors: processors.byName,

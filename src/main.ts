@@ -4,7 +4,7 @@ import { isatty } from 'node:tty';
 import { askOnTerminal } from './cli/ask-secret.ts';
 import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
-import { clockOf, clocksOf, wallClock } from './clocks.ts';
+import { clockOf, clocksOf, elapsed, wallClock } from './clocks.ts';
 import { type Config, parseConfig } from './config.ts';
 import { systemRandom } from './crypto/random.ts';
 import { collectWithoutHelpers, releaseStartMemory } from './start-memory.ts';
@@ -131,6 +131,12 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     const config = configuration();
     const { holdRootKey } = await import('./sealed.ts');
     return holdRootKey(config, clocksOf(config), onGiven);
+  },
+  surroundings: {
+    installation: configuration,
+    variables: Object.keys(process.env),
+    stopwatch: elapsed,
+    random: systemRandom(),
   },
   untilStopped,
   isTerminal: isatty(1),

@@ -25,6 +25,7 @@ const PLACES = [
   'src/version.ts',
   'src/backup',
   'src/tables.ts',
+  'src/doctor',
   'src/cli',
   'console/people',
   'console/approvals',

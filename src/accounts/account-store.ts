@@ -3,6 +3,7 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { environmentNumber } from '../storage/account-numbers.ts';
 import {
   type Database,
+  type DatabaseReads,
   integer,
   integerOrNull,
   type Row,
@@ -223,6 +224,18 @@ export const listProcessors = async (
       environment: text(row, 'environment') as Environment,
       processor: textOrNull(row, 'processor') ?? '',
     }));
+
+/**
+ * Returns the names of the processors of an environment, for a diagnosis that has no key: rows that were altered in the
+ * database are not recognized.
+ */
+export const listUnprovenProcessors = async (database: DatabaseReads, environment: Environment): Promise<string[]> =>
+  (
+    await database.read(
+      `select distinct processor from enablements where environment = ?environment and capability = 'payments'`,
+      environment,
+    )
+  ).map(({ processor }) => sanitizeText(processor));
 
 function toEnablement(macKey: KeyObject, row: Row): StoredEnablement {
   if (!isRowAuthentic(macKey, ENABLEMENTS, row))

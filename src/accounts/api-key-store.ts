@@ -7,6 +7,7 @@ import { parameterOf } from '../storage/account-numbers.ts';
 import {
   blob,
   type Database,
+  type DatabaseReads,
   integer,
   integerOrNull,
   type Row,
@@ -210,7 +211,7 @@ function occursIn(text: string, { name, prefix, description, allowList }: KeyRow
 const ANY_ACTIVE = `select 1 as held from api_keys where environment = ?environment and ${ACTIVE} limit 1`;
 
 /** True when any account has a key for the environment that is neither revoked nor expired. */
-export const hasActiveKeys = async (database: Database, environment: Environment, now: number): Promise<boolean> =>
+export const hasActiveKeys = async (database: DatabaseReads, environment: Environment, now: number): Promise<boolean> =>
   (await database.read(ANY_ACTIVE, environment, now)).length > 0;
 const LIST_EXPIRING = `select account, environment, id, name, expires_at from api_keys
   where expires_at > ? and revoked_at is null`;

@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
-import { commitOrThrow, type Database, text, type Value } from '../storage/database.ts';
+import { commitOrThrow, type Database, type DatabaseReads, type Row, text, type Value } from '../storage/database.ts';
 import type { Head } from '../storage/journal.ts';
 import { safeInteger } from '../storage/mac-table.ts';
 import { yieldBeforeScan } from '../storage/pagination.ts';
@@ -91,16 +91,22 @@ export async function upsertVerifiedHeads(database: Database, key: KeyObject, he
 /** Returns the newest verification of each kind. */
 export async function listVerifications(database: Database, key: KeyObject): Promise<StoredVerification[]> {
   return (await database.read(LIST_VERIFICATIONS)).flatMap((row) => {
-    const stored: StoredVerification = {
-      kind: String(row['kind']) as VerificationKind,
-      at: Number(row['at']),
-      succeededAt: Number(row['succeeded_at']),
-      records: Number(row['records']),
-      fault: String(row['fault']),
-    };
+    const stored = toVerification(row);
     return isRowMacValid(key, VERIFICATIONS_TABLE, toVerificationValues(stored), row['mac']) ? [stored] : [];
   });
 }
+
+/** The same for a diagnosis that has no key: rows that were altered in the database are not recognized. */
+export const listUnprovenVerifications = async (database: DatabaseReads): Promise<StoredVerification[]> =>
+  (await database.read(LIST_VERIFICATIONS)).map(toVerification);
+
+const toVerification = (row: Row): StoredVerification => ({
+  kind: String(row['kind']) as VerificationKind,
+  at: Number(row['at']),
+  succeededAt: Number(row['succeeded_at']),
+  records: Number(row['records']),
+  fault: String(row['fault']),
+});
 
 export async function upsertVerification(
   database: Database,

@@ -1,5 +1,6 @@
 import {
   type Database,
+  type DatabaseReads,
   integer,
   integerOrNull,
   type Row,
@@ -98,14 +99,14 @@ export interface BackupTimes {
   readonly drilledAt: number | undefined;
 }
 
-export async function findBackupTimes(database: Database): Promise<BackupTimes> {
+export async function findBackupTimes(database: DatabaseReads): Promise<BackupTimes> {
   const [[newest = {}], [drilled = {}]] = await Promise.all([database.read(NEWEST), database.read(NEWEST_DRILL)]);
   return { backedUpAt: integerOrNull(newest, 'created_at'), drilledAt: integerOrNull(drilled, 'drilled_at') };
 }
 
 /** Returns milliseconds since the newest backup and since the newest drill without a fault; undefined for none. */
 export async function readBackupAges(
-  database: Database,
+  database: DatabaseReads,
   now: number,
 ): Promise<Record<'backup' | 'drill', number | undefined>> {
   const { backedUpAt, drilledAt } = await findBackupTimes(database);

@@ -9,6 +9,7 @@ import { backupCommands } from './backup-commands.ts';
 import { clockCommands } from './clock-commands.ts';
 import type { CliContext, CliEnvironment } from './context.ts';
 import { databaseCommands } from './database-commands.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { keyCommands } from './key-commands.ts';
 import { keyringCommands } from './keyring-commands.ts';
 import { describeOperator, identifyOperator } from './operator-identity.ts';
@@ -75,6 +76,7 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   keyringCommands(program, tools);
   unsealCommand(program, tools);
   clockCommands(program, tools);
+  doctorCommand(program, tools, exit);
   for (const command of listCommands(program)) command.copyInheritedSettings(program);
   return program;
 }

@@ -9,6 +9,7 @@ import type { Custody, RootKeys } from '../crypto/custody.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
+import type { ExamineOptions } from '../doctor/examine.ts';
 import type { Fill, Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import type { TimeGuard } from '../kernel/time-guard.ts';
@@ -160,6 +161,8 @@ export interface CliEnvironment {
   readonly listSealedConsoleColumns: (() => Promise<readonly SealedColumns[]>) | undefined;
   /** Adds the commands of the console; undefined without the console. */
   readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;
+  /** The installation that `doctor` examines, and the means to measure it. */
+  readonly surroundings: Pick<ExamineOptions, 'installation' | 'variables' | 'stopwatch' | 'random'>;
   readonly clock: Clock;
   out(text: string): void;
   err(text: string): void;

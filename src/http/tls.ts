@@ -140,6 +140,12 @@ function readText(file: string): string {
   }
 }
 
+/** Returns certificate and key of the listeners as the files have them; throws `TlsError` when they cannot be read. */
+export function readIdentity(from: TlsFiles | string): CertificateAndKey {
+  if (typeof from === 'string') return readIdentityFile(serverFilePath(from));
+  return { certificate: readText(from.certificate), key: readText(from.key) };
+}
+
 function readIdentityFile(file: string): CertificateAndKey {
   const text = readText(file);
   const block = (name: string): string =>

@@ -1,5 +1,5 @@
 import { type Clock, DAY, MINUTE } from '../kernel/clock.ts';
-import { type Database, integer, integerOrNull } from '../storage/database.ts';
+import { type DatabaseReads, integer, integerOrNull } from '../storage/database.ts';
 import { findRotation } from '../storage/key-rotation-store.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import { SAD_PURPOSE } from './key-kinds.ts';
@@ -31,14 +31,14 @@ const FIRST_KEY = `select min(created_at) as at from wrapped_keys where purpose 
 
 /** Counts the keys that are older than their period. Reads at most once a minute. */
 export class KeyAges {
-  readonly #database: Database;
+  readonly #database: DatabaseReads;
   readonly #clock: Clock;
   readonly #sealed: readonly SealedColumns[];
   readonly #periods: KeyPeriods;
   #known: { readonly overdue: OverdueKeys; readonly at: number } | undefined;
 
   constructor(options: {
-    database: Database;
+    database: DatabaseReads;
     clock: Clock;
     /** Sealed columns whose data keys are counted. */
     sealed: readonly SealedColumns[];

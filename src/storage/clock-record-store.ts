@@ -3,7 +3,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Distrust, KnownJump } from '../kernel/time-guard.ts';
-import { type Database, type Row, text, type Write, write } from './database.ts';
+import { type Database, type DatabaseReads, type Row, text, type Write, write } from './database.ts';
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -38,6 +38,12 @@ const FIND = 'select name, record, mac from clock_records';
 const UPSERT = `insert into clock_records (name, record, mac) values (?, ?, ?)
   on conflict (name) do update set record = excluded.record, mac = excluded.mac`;
 const DELETE = 'delete from clock_records where name = ?';
+
+/** Returns the records for a diagnosis that has no key: those that were altered in the database are not recognized. */
+export async function listUnprovenClockRecords(database: DatabaseReads): Promise<Partial<ClockRecords>> {
+  const rows = await database.read(FIND);
+  return Object.fromEntries(rows.map((row) => [text(row, 'name'), JSON.parse(text(row, 'record'))]));
+}
 
 /** Stores the records of the clock. Each has a MAC: a record that was altered in the database counts as missing. */
 export class ClockRecordStore {

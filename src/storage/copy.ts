@@ -2,8 +2,17 @@ import { hash } from 'node:crypto';
 import type { SadKeyStore, WrappedSadKey } from '../crypto/sad-keys.ts';
 import { MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
-import { commitOrThrow, type Database, integerOrNull, StorageError, text, type Value, write } from './database.ts';
-import { readMigrations, schemaVersion } from './migrate.ts';
+import {
+  commitOrThrow,
+  type Database,
+  type DatabaseReads,
+  integerOrNull,
+  StorageError,
+  text,
+  type Value,
+  write,
+} from './database.ts';
+import { knownSchema, schemaVersion } from './migrate.ts';
 import { digestTable, type RowPage, readPages, type TableDigest } from './row-pages.ts';
 import type { Table } from './table.ts';
 import { hasWrappedKeys } from './wrapped-key-store.ts';
@@ -51,21 +60,19 @@ interface State {
   readonly finishedAt: number | undefined;
 }
 
-async function loadState(database: Database): Promise<State | undefined> {
+async function loadState(database: DatabaseReads): Promise<State | undefined> {
   const [row] = await database.read(STATE);
   return row && { source: text(row, 'source'), finishedAt: integerOrNull(row, 'finished_at') };
 }
 
 /** True when this database is the target of an unfinished copy and therefore incomplete. */
-export async function unfinishedCopy(database: Database): Promise<boolean> {
+export async function unfinishedCopy(database: DatabaseReads): Promise<boolean> {
   const state = await loadState(database);
   return state !== undefined && state.finishedAt === undefined;
 }
 
 /** True when a copy into this database was started, whether or not it was finished. */
 export const hasCopyBegun = async (database: Database): Promise<boolean> => (await loadState(database)) !== undefined;
-
-const newestSchema = (): number => readMigrations().at(-1)?.version ?? 0;
 
 /**
  * Checks that this is a complete vault of the present schema, and returns a digest that identifies it and its copies.
@@ -78,7 +85,7 @@ export async function identifySource(source: Database): Promise<string> {
     if (!(cause instanceof StorageError)) throw cause;
     throw new CopyError(`the source holds no vault that can be read: ${cause.message}`);
   }
-  const newest = newestSchema();
+  const newest = knownSchema();
   if (version < newest) {
     const hint = 'start the service with it once, or run: cardvault migrate';
     throw new CopyError(`the source has schema ${version}, and this cardvault ${newest}; ${hint}`);
@@ -110,7 +117,7 @@ export async function createSchema(target: Database, clock: () => number): Promi
     if (cause instanceof StorageError) return undefined;
     throw cause;
   });
-  if (version !== undefined && version < newestSchema() && (await hasWrappedKeys(target)))
+  if (version !== undefined && version < knownSchema() && (await hasWrappedKeys(target)))
     throw new CopyError(`the target is not empty: it holds a vault of schema ${version}`);
   await target.migrate(clock);
 }

@@ -58,6 +58,9 @@ export type CommitResult =
   | { readonly committed: true }
   | { readonly committed: false; readonly write: number; readonly row: number };
 
+/** A database that is only read. */
+export type DatabaseReads = Pick<Database, 'read' | 'readStored'>;
+
 export interface Database {
   read(sql: string, ...values: readonly Value[]): Promise<Row[]>;
   /** Reads rows as the database holds them, with numbers in the columns of accounts and environments. */

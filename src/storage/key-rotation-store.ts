@@ -1,6 +1,7 @@
 import type { KeyEnvironment, KeyOwner, Purpose } from '../crypto/wrapped-key.ts';
 import {
   type Database,
+  type DatabaseReads,
   integer,
   integerOrNull,
   MalformedRowError,
@@ -141,7 +142,7 @@ export const finishRotation = (rotation: Rotation, { resealed, leftOver }: StepR
 export const reopenRotation = (rotation: Rotation, at: number): Write =>
   write(REOPEN, [at, at, ...ownerValues(rotation), rotation.version], 1);
 
-export const findRotation = async (database: Database, owner: RotationOwner): Promise<Rotation | undefined> =>
+export const findRotation = async (database: DatabaseReads, owner: RotationOwner): Promise<Rotation | undefined> =>
   (await database.read(FIND, ...ownerValues(owner))).map(toRotation)[0];
 
 export const listRotations = async (database: Database): Promise<Rotation[]> =>

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { type Database, type Migration, type Row, StorageError } from './database.ts';
+import { type DatabaseReads, type Migration, type Row, StorageError } from './database.ts';
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -133,7 +133,7 @@ export function assertNodesCompatible(
 }
 
 /** Returns the version of the newest applied migration. */
-export async function schemaVersion(database: Database): Promise<number> {
+export async function schemaVersion(database: DatabaseReads): Promise<number> {
   const [row] = await database.read('select max(version) as version from schema_migrations');
   return Number(row?.['version']);
 }

@@ -245,6 +245,7 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
         openConfiguredDatabase: () => Promise.reject(new Error('a copy names its databases')),
         unlockJournal: () => Promise.resolve(false),
         start: () => Promise.reject(new Error('nothing serves')),
+        surroundings: { installation: () => config, variables: [], stopwatch: clock, random: systemRandom() },
         untilStopped: () => Promise.resolve(),
         isTerminal: false,
         listConsoleTables: () => Promise.resolve(CONSOLE_TABLES),

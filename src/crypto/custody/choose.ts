@@ -1,3 +1,4 @@
+import { relative } from 'node:path';
 import type { Custody, CustodyKind } from '../custody.ts';
 import { resolveGroupId } from '../group-access.ts';
 import { awsKmsSealing, type KmsKey } from './aws-kms.ts';
@@ -41,6 +42,10 @@ export const socketPlaceOf = ({ socket, group }: CustodyOptions): SocketPlace =>
 /** Returns the number of the group, if there is one. Throws when it does not exist. */
 export const groupIdOf = (group: string | undefined): number | undefined =>
   group === undefined ? undefined : resolveGroupId(group);
+
+/** True for a root key in clear in this folder, also when the database is elsewhere. */
+export const isKeyInClearIn = (folder: string, { kind, file }: CustodyOptions): boolean =>
+  kind === 'file' && !relative(folder, file).startsWith('..');
 
 /** Returns the custody that the settings chose. `ask`: asks the operator where no file contains a secret. */
 export function openCustody(options: CustodyOptions, ask?: AskSecret): Custody {

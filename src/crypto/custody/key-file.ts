@@ -68,6 +68,10 @@ export function readProtectedFile(path: string, group?: number): string {
   }
 }
 
+/** Throws `CustodyError` when others can read the file, which is not read. */
+export const assertFileProtected = (path: string, group: number | undefined): void =>
+  assertProtected(path, statSync(path), group);
+
 function assertProtected(path: string, { mode, gid }: Stats, group: number | undefined): void {
   const isShared = (mode & GROUP) !== 0;
   if (group === undefined) {

@@ -109,6 +109,9 @@ function decodePart(text: string): string {
   }
 }
 
+/** True when connections to the database stay on this machine. */
+export const isLocalAddress = ({ hosts }: PostgresAddress): boolean => hosts.every(isThisMachine);
+
 /** The file is read at each call. */
 export function readPassword(address: PostgresAddress, passwordFile: string | undefined): string | undefined {
   if (passwordFile === undefined) return address.password;
