@@ -53,8 +53,9 @@ const COMMANDS: readonly (readonly string[])[] = [
   ['restore', '$file', '--force'],
 ];
 
-/** Commands that need a payment in doubt, a file, a private key, custodians, or an old log, and are tested where there are some. */
+/** Commands that need a payment in doubt, a file, a private key, custodians, an old log, or a wrong machine, and are tested where there are some. */
 const ELSEWHERE = [
+  'doctor',
   'import',
   'payments resolve',
   'audit check',
