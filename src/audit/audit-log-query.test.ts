@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { startTestService, type TestService } from '../../test/fixtures/test-service.ts';
 import { insertAccount, nextAccountNumber } from '../accounts/account-store.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { commitOrThrow, type Database, type JournalEntry, type Value, write } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
 import { type Actor, type AuditAction, buildAuditEntry } from './audit.ts';
@@ -41,7 +42,7 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     const found: LogEntry[] = [];
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
       const page = await reading.read(account, filter, cursor);
-      assert.ok(page.items.length <= 50);
+      assert.ok(page.items.length <= LIMITS.recordsPerPage);
       assert.equal(page.searchedUntil === undefined, page.cursor === undefined);
       found.push(...page.items);
       cursor = page.cursor;
@@ -142,12 +143,12 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
     assert.deepEqual(page.items, []);
     assert.ok(page.cursor !== undefined && (page.searchedUntil ?? 0) > (entries[900]?.at ?? 0));
     assert.deepEqual(await all(account, { outcome: 'none' }), []);
-    const early = await reading.read(account, { to: entries[40]?.at ?? 0 });
-    assert.deepEqual([early.items.length, early.cursor], [40, undefined]);
-    const late = await reading.read(account, { from: entries[5960]?.at ?? 0, order: 'oldest' });
+    const early = await reading.read(account, { to: entries[20]?.at ?? 0 });
+    assert.deepEqual([early.items.length, early.cursor], [20, undefined]);
+    const late = await reading.read(account, { from: entries[5980]?.at ?? 0, order: 'oldest' });
     assert.deepEqual(
       [late.items.map(({ at }) => at), late.cursor],
-      [entries.slice(5960).map(({ at }) => at), undefined],
+      [entries.slice(5980).map(({ at }) => at), undefined],
     );
     const none = await reading.read(account, { outcome: 'none', order: 'oldest' });
     assert.deepEqual(none.items, []);
@@ -156,10 +157,10 @@ describe('a search of the audit log', { timeout: 60_000 }, () => {
 
   test('the oldest first continues with what was recorded since the first page, also in a new lane', async () => {
     const account = await newAccount();
-    const first = Array.from({ length: 60 }, () => entry(account, 'key.created'));
+    const first = Array.from({ length: LIMITS.recordsPerPage + 10 }, () => entry(account, 'key.created'));
     await put(account, ...first);
     const page = await reading.read(account, { order: 'oldest' });
-    assert.equal(page.items.length, 50);
+    assert.equal(page.items.length, LIMITS.recordsPerPage);
     const later = [entry(account, 'key.created'), entry(account, 'key.created')];
     await putElsewhere(account, 78, later.slice(0, 1));
     await put(account, ...later.slice(1));

@@ -232,7 +232,7 @@ export const LIMITS = {
   /** Rows that one sweep deletes in one transaction. */
   rowsPerSweep: 500,
   /** Records on one page of a list. */
-  recordsPerPage: 50,
+  recordsPerPage: 25,
   /** Rows that one step of a scan reads, and rows that one page may read in total when few of them match. */
   rowsPerScan: 200,
   rowsPerPage: 5000,

@@ -3,6 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import { listAudit } from '../../console/wire/audit.ts';
 import { deleteCapture, listCaptures, showCapture } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { CAPTURES, capture, dataOf, newCaller, TIME, VISA } from '../interface/vault-requests.ts';
 import { type AccountUser, assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
@@ -139,7 +140,7 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     const caller = await newCaller(service);
     const other = await newAccountUser(service, caller.account);
     const created: string[] = [];
-    for (let count = 0; count < 55; count++) {
+    for (let count = 0; count < LIMITS.recordsPerPage + 5; count++) {
       created.push(await caller.capture());
       service.advance(1);
     }
@@ -147,10 +148,10 @@ describe('captures in the console', { timeout: 120_000 }, () => {
     const idsIn = (page: { captures: { id: string }[] }) => page.captures.map((each) => each.id);
     const first = await list({ order: 'oldest' });
     const second = await list({ order: 'oldest', cursor: first.next });
-    assert.deepEqual([first.count, second.next], [{ number: 55, is_more: false }, null]);
+    assert.deepEqual([first.count, second.next], [{ number: LIMITS.recordsPerPage + 5, is_more: false }, null]);
     assert.deepEqual([...idsIn(first), ...idsIn(second)], created);
     const newest = await list({ order: 'newest' });
-    assert.deepEqual(idsIn(newest), created.toReversed().slice(0, 50));
+    assert.deepEqual(idsIn(newest), created.toReversed().slice(0, LIMITS.recordsPerPage));
     assertRefused(await other.call(listCaptures, { body: { order: VISA } }), 'invalid_field', 'order', VISA);
   });
 

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { listSessions, tryCardForm } from '../../console/wire/card-form.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type AccountUser, assertRefused, newAccountUser, successData } from './account-user.ts';
 
@@ -79,7 +80,7 @@ describe('the card form in the console', { timeout: 120_000 }, () => {
   test('shows sessions page by page, and those of the account and environment alone', async () => {
     const { user, key } = await newUser();
     const made: string[] = [];
-    for (let count = 0; count < 52; count++) {
+    for (let count = 0; count < LIMITS.recordsPerPage + 2; count++) {
       made.unshift((await open(key)).id);
       if (count % 3 === 0) service.advance(1);
     }

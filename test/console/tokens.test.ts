@@ -4,6 +4,7 @@ import { approve, executeApproval, listApprovals, setDualControl } from '../../c
 import { listAudit } from '../../console/wire/audit.ts';
 import { deleteToken, listTokens, showToken } from '../../console/wire/records.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { cards, newCaller, TIME, tokensIn, VISA } from '../interface/vault-requests.ts';
 import {
@@ -15,7 +16,7 @@ import {
   successData,
 } from './account-user.ts';
 
-const PAGE = 50;
+const PAGE = LIMITS.recordsPerPage;
 
 describe('tokens in the console', { timeout: 120_000 }, () => {
   let service: TestService;
