@@ -13,6 +13,7 @@ import { deleteCapture, deleteToken, showCapture, showToken } from '../../consol
 import { runInWorkbench } from '../../console/wire/workbench.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { type Value, write } from '../../src/storage/database.ts';
+import { isPostgres } from '../fixtures/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type Merchant, newMerchant, order, PAYMENTS, REJECTED, TIMES_OUT } from '../interface/payment-requests.ts';
 import { cards, newCaller, tokensIn, VISA } from '../interface/vault-requests.ts';
@@ -34,6 +35,8 @@ interface Current {
   readonly current_amount: string;
   readonly is_partly_captured: boolean;
 }
+
+const NO_SUCH_NUMBER = { skip: isPostgres && 'a column of integers in PostgreSQL has no such number' };
 
 describe('payments in the console', { timeout: 180_000 }, () => {
   let service: TestService;
@@ -159,7 +162,8 @@ describe('payments in the console', { timeout: 180_000 }, () => {
         ['in_doubt_since', '1'],
         ['created_at', 'created_at + 1'],
         ['created_at', '9000000000000000000'],
-        ['created_at', "'x'"],
+        // A column of integers in PostgreSQL refuses this text.
+        ...(isPostgres ? [] : ([['created_at', "'x'"]] as const)),
       ] as const;
       for (const [column, to] of changes) {
         await change(column, to);
@@ -177,14 +181,18 @@ describe('payments in the console', { timeout: 180_000 }, () => {
       successData(await other.call(showPayment, { params: { id } }));
     });
 
-    test('a record whose revision was changed to a number that is never written cannot be shown', async () => {
-      const own = await newMerchant(service);
-      const other = await newAccountUser(service, own.account);
-      const id = await own.opened();
-      const sql = 'update payments set revision = 9000000000000000000 where account = ?account';
-      assert.ok((await service.core.database.commit({ writes: [write(sql, [own.account], 1)] })).committed);
-      assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
-    });
+    test(
+      'a record whose revision was changed to a number that is never written cannot be shown',
+      NO_SUCH_NUMBER,
+      async () => {
+        const own = await newMerchant(service);
+        const other = await newAccountUser(service, own.account);
+        const id = await own.opened();
+        const sql = 'update payments set revision = 9000000000000000000 where account = ?account';
+        assert.ok((await service.core.database.commit({ writes: [write(sql, [own.account], 1)] })).committed);
+        assertRefused(await other.call(showPayment, { params: { id } }), 'not_possible');
+      },
+    );
   });
 
   describe('a payment', () => {
