@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import {
+  findDeadLink,
+  listAnchors,
+  listLocalLinks,
+  listReachedDocuments,
+  resolveTarget,
+} from '../scripts/docs-site/documents.ts';
+import { assignRoles, ROLES, readNavigation } from '../scripts/docs-site/roles.ts';
 import { SETTINGS } from '../src/config.ts';
 import { createPayment } from '../src/http/endpoints/create-payment.ts';
 import { ENDPOINTS } from '../src/http/endpoints.ts';
@@ -13,10 +21,17 @@ import { FAILURES, type FailureCode } from '../src/kernel/failure.ts';
 import { createProcessors } from '../src/payments/processors.ts';
 import { COMMON_SETTINGS, type SettingTable } from '../src/payments/settings.ts';
 import { REASONS, RESPONSE_CODES, STATUSES, TRANSITIONS } from '../src/payments/transitions.ts';
+import { FOLLOWED_PAGES } from './fixtures/followed-pages.ts';
 
 const root = join(import.meta.dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
-const documents = ['README.md', 'CHANGELOG.md', 'SECURITY.md', ...globSync('docs/**/*.md', { cwd: root })].sort();
+const documents = [
+  'README.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
+  'sdk/README.md',
+  ...globSync('docs/**/*.md', { cwd: root }),
+].sort();
 
 /** The cells of the one table row whose first cell is this. */
 function row(path: string, first: string): string[] {
@@ -258,8 +273,9 @@ describe('README.md', () => {
       assert.ok(read('docs/guides/payments.md').includes(`\n${command.replace(/^ {4}/gm, '')}\n`), command);
   });
 
-  test('contains the two commands', () => {
+  test('contains the two commands, within 150 lines', () => {
     const lines = read('README.md').split('\n');
+    assert.ok(lines.length <= 150);
     assert.ok(lines.includes('    npm ci && npm start'));
     assert.ok(lines.includes('    npm ci && npm test'));
   });
@@ -273,13 +289,7 @@ describe('every document', () => {
         // NAME stands for a processor that is yet to be written.
         assert.ok(named.includes('NAME') || existsSync(join(root, named)), named);
       }
-      for (const [, target = ''] of text.matchAll(/\]\(([^)]+)\)/g)) {
-        const [file = '', anchor] = target.split('#');
-        if (/^https?:/.test(target)) continue;
-        const linked = file === '' ? join(root, path) : join(root, dirname(path), file);
-        assert.ok(existsSync(linked), target);
-        if (anchor !== undefined) assert.ok(anchors(linked).includes(anchor), target);
-      }
+      for (const link of listLocalLinks(path, text)) assert.equal(findDeadLink(root, link), undefined, link.written);
     });
 
     test(`${path} contains no machine and no registry`, () => {
@@ -292,19 +302,64 @@ describe('every document', () => {
   }
 
   test('is reached by links from README.md', () => {
-    const seen = new Set<string>();
-    const waiting = ['README.md'];
-    for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-      if (seen.has(path)) continue;
-      seen.add(path);
-      for (const [, target = ''] of read(path).matchAll(/\]\(([^)#]+\/?)(?:#[^)]*)?\)/g)) {
-        const linked = relative(root, join(root, dirname(path), target));
-        if (linked.endsWith('.md')) waiting.push(linked);
-        else waiting.push(...documents.filter((document) => dirname(document) === linked.replace(/\/$/, '')));
-      }
-    }
+    const reached = listReachedDocuments(root, (folder) => readdirSync(join(root, folder)));
     assert.deepEqual(
-      documents.filter((path) => !seen.has(path)),
+      documents.filter((path) => !reached.includes(path)),
+      [],
+    );
+  });
+
+  test('has only blocks marked sh that a test runs', () => {
+    const marked = documents.filter((path) => /^ *```sh$/m.test(read(path)));
+    assert.deepEqual(
+      marked.filter((path) => !FOLLOWED_PAGES.some((page) => page === path)),
+      [],
+      'mark what no test can run as console',
+    );
+  });
+});
+
+describe('links of documents', () => {
+  const link = (written: string): string | undefined => {
+    const found = resolveTarget('docs/guides/tokens.md', written);
+    return found === undefined ? undefined : findDeadLink(root, found);
+  };
+
+  test('are dead when the file, the heading or the folder does not exist', () => {
+    assert.equal(link('../errors.md#codes'), undefined);
+    assert.equal(link('#idempotent-retries'), undefined);
+    assert.equal(link('../decisions/'), undefined);
+    assert.equal(link('https://www.example.com/nothing'), undefined);
+    assert.equal(link('../errors.md#no-such-heading'), 'no such heading');
+    assert.equal(link('errors.md'), 'no such file');
+    assert.equal(link('../../../elsewhere.md'), 'leads out of the project');
+    assert.equal(link('../../LICENSE#top'), 'an anchor of a file that has none');
+  });
+
+  test('are found outside code, and headings too, with a number when they are repeated', () => {
+    const text = '# A `b`\n\n[c](d.md#e) `[f](g.md)`\n\n```sh\n# h\n[i](j.md)\n```\n\n## [k](l.md)\n\n## K\n';
+    assert.deepEqual(
+      listLocalLinks('docs/m.md', text).map(({ path }) => path),
+      ['docs/d.md', 'docs/l.md'],
+    );
+    assert.deepEqual(listAnchors(text), ['a-b', 'k', 'k-1']);
+  });
+});
+
+describe('the page of each role', () => {
+  for (const role of ROLES) {
+    test(`${role.document} is linked in README.md and leads to sections of pages`, () => {
+      assert.ok(read('README.md').includes(`(${role.document})`));
+      const navigation = readNavigation(root, role);
+      assert.ok(navigation.length >= 4);
+      for (const { heading, links } of navigation) assert.ok(links.length > 0, heading);
+    });
+  }
+
+  test('leads to every document', () => {
+    const roles = assignRoles(root, documents);
+    assert.deepEqual(
+      documents.filter((document) => !roles.has(document)),
       [],
     );
   });
@@ -322,12 +377,3 @@ function namesIn(schema: JsonSchema): string[] {
   const properties = (schema['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
   return Object.entries(properties).flatMap(([name, member]) => [name, ...namesIn(member)]);
 }
-
-/** The anchors that headings of a file have on the usual platforms. */
-const anchors = (file: string): string[] =>
-  [...readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
-    heading
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N} _-]/gu, '')
-      .replaceAll(' ', '-'),
-  );

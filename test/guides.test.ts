@@ -17,6 +17,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { BIN, Shell, serveInProcess, withoutSettings } from './fixtures/command.ts';
+import { FOLLOWED } from './fixtures/followed-pages.ts';
 import { newKeyPair, privatePem, publicPem } from './fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from './fixtures/test-service.ts';
 import { selfSigned } from './receivers/certificates.ts';
@@ -27,6 +28,9 @@ import { isLong, onlyLong } from './scope.ts';
 /** The programs and commands of the guides: shown as they are, and able to do what is said of them. */
 const DOCS = join(import.meta.dirname, '..', 'docs');
 const GUIDES = join(DOCS, 'guides');
+const ROOT = join(DOCS, '..');
+/** `npm run build` writes it. */
+const FORM = join(ROOT, 'card-form', 'dist', 'form.html');
 const RECEIVERS = join(GUIDES, 'receivers');
 const SENDERS = join(GUIDES, 'senders');
 const VISA = '4111111111111111';
@@ -100,17 +104,14 @@ const isStartedOften = ({ tool }: Program): boolean => isLong || tool === undefi
 /** A virtual machine takes a second to start: the claims that are not about security are left to `npm run test:long`. */
 const onlyLongInJava = (name: string): string | false => name.endsWith('.java') && onlyLong;
 
-/** Each one follows upon proxy.md, and upon no other. */
-const PROXY_GUIDES = ['jose.md', 'ws-security.md', 'placeholders.md'];
-
 interface Block {
   /** The text after the fence. */
   readonly info: string;
   readonly text: string;
 }
 
-const blocksOf = (guide: string): Block[] =>
-  [...readFileSync(join(GUIDES, guide), 'utf8').matchAll(/^```([^\n]+)\n([\s\S]*?)^```$/gm)].map(
+const blocksOf = (page: string): Block[] =>
+  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```([^\n]+)\n([\s\S]*?)^```$/gm)].map(
     ([, info = '', text = '']) => ({ info, text }),
   );
 
@@ -217,7 +218,9 @@ describe('guides', () => {
   });
 
   describe('contain the programs unchanged', () => {
-    const shown = globSync('*.md', { cwd: GUIDES }).flatMap((guide) => blocksOf(guide).map(({ text }) => text));
+    const shown = globSync('docs/guides/*.md', { cwd: ROOT }).flatMap((guide) =>
+      blocksOf(guide).map(({ text }) => text),
+    );
     const files = globSync('{receivers,senders}/*', { cwd: GUIDES });
 
     test('nine in total', () => {
@@ -383,33 +386,31 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     .map(({ name, lacks }) => ({ name, lacks: lacks || (!isLong && name.endsWith('.java')) }));
   const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
 
-  for (const { guide, after: following } of [
-    { guide: 'tokens.md', after: [] },
-    { guide: 'captures.md', after: [] },
-    { guide: 'payments.md', after: [] },
-    { guide: 'proxy.md', after: PROXY_GUIDES },
-  ]) {
-    test([guide, ...following].join(', '), { skip, timeout: 120_000 }, async () => {
+  for (const { page, following, readsFiles = false } of FOLLOWED) {
+    const lacksForm = page === 'docs/guides/browser.md' && !existsSync(FORM) && 'the card form is not built';
+    test([page, ...following].join(', '), { skip: skip || lacksForm, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
       const serving = await serveInProcess(join(folder, 'data'), ['--json']);
       const { sandbox, demo_key: key } = JSON.parse(serving.printed);
+      const account = await accountOf(sandbox, key, join(folder, 'data', 'tls', 'ca.pem'));
+      for (const { info, text } of blocksOf(page)) if (info === 'csv') writeFileSync(join(folder, 'cards.csv'), text);
       // The many commands cost seconds as processes.
-      const commands = isLong ? undefined : await answerCommands(folder);
+      const commands = isLong || readsFiles ? undefined : await answerCommands(folder);
       try {
         const commandsOf = (name: string): string => {
           const blocks = blocksOf(name).filter(({ info }) => info === 'sh');
           const text = blocks.filter(isPossible).map((block) => `${block.text}\n`);
-          return text.join('').replaceAll('cv_sandbox_...', key);
+          return text.join('').replaceAll('cv_sandbox_...', key).replaceAll('acct_...', account);
         };
         const followed = following.map((name) => `${AS_IT_WAS}\n${commandsOf(name)})\necho '${END_OF} ${name}'\n`);
-        const script = [commandsOf(guide), ...(following.length > 0 ? [KEEP] : []), ...followed].join('\n');
+        const script = [commandsOf(page), ...(following.length > 0 ? [KEEP] : []), ...followed].join('\n');
         const { code, out, err } = await run(
           ['bash', '-euxo', 'pipefail', '-c', script.replaceAll('https://localhost:8444', sandbox)],
           { cwd: folder, env: newcomer(folder, commands?.command ?? COMMAND) },
         );
         assert.equal(code, 0, err);
         const printed = out.split(new RegExp(`^${END_OF} .*$`, 'm'));
-        for (const [index, name] of (following.length > 0 ? following : [guide]).entries()) {
+        for (const [index, name] of (following.length > 0 ? following : [page]).entries()) {
           for (const { info, text } of blocksOf(name)) {
             if (/ printed$/.test(info))
               assert.ok(printed[index]?.includes(text.trimEnd()), `${name}: not printed: ${text}`);
@@ -423,6 +424,12 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     });
   }
 });
+
+/** Returns the id of the account that a key belongs to, as `npx cardvault account list` shows it. */
+async function accountOf(sandbox: string, key: string, ca: string): Promise<string> {
+  const { out } = await run(['curl', '-sS', '--cacert', ca, '-H', `x-api-key: ${key}`, `${sandbox}/v1/account`]);
+  return JSON.parse(out).data.id;
+}
 
 /** Restores the keys and messages of the first guide for each guide that follows, in a shell of its own. */
 const KEEP = 'cp -r $TRIAL $TRIAL.kept';
