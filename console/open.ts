@@ -4,8 +4,8 @@ import type { ShippingTarget } from '../src/audit/shipping.ts';
 import type { Core, FirstOperator } from '../src/cli/context.ts';
 import type { PublicRoute } from '../src/http/server.ts';
 import type { OverdueKeys } from '../src/rotation/key-ages.ts';
+import type { RotatedColumns } from '../src/storage/digest-columns.ts';
 import type { PeriodicWork, Sweep } from '../src/storage/periodic-task.ts';
-import type { SealedColumns } from '../src/storage/sealed-columns.ts';
 import type { Table } from '../src/storage/table.ts';
 import type { AlertMails } from './alerts/alert-mails.ts';
 import type { Mail, SmtpServer } from './alerts/smtp.ts';
@@ -50,8 +50,8 @@ export interface OpenedConsole {
   sweeps(onExempted: (count: number) => void): Sweep[];
   /** Periodic work that one node does for all. */
   singleNodeTasks(facts: AlertFacts, onMailError: (error: unknown) => void): Promise<PeriodicWork[]>;
-  /** The sealed columns of the console's tables, for rotations of keys. */
-  readonly sealedColumns: readonly SealedColumns[];
+  /** The columns of the console's tables that depend on keys, for rotations. */
+  readonly rotatedColumns: RotatedColumns;
   /** Periodic work of each node. */
   readonly tasks: readonly PeriodicWork[];
   /** Writes what this process still holds in memory, before the service stops. */
@@ -61,9 +61,9 @@ export interface OpenedConsole {
 /** The commands of the console, for the command line of the vault. */
 export const operatorCommands = addOperatorCommands;
 
-/** The sealed columns of the console, which a drill opens, and a rotation of keys seals again. */
-export const listSealedConsoleColumns = async (): Promise<readonly SealedColumns[]> =>
-  (await import('./tables.ts')).SEALED_CONSOLE_COLUMNS;
+/** The columns of the console that depend on keys, which a drill opens, and a rotation of keys replaces. */
+export const listRotatedConsoleColumns = async (): Promise<RotatedColumns> =>
+  (await import('./tables.ts')).ROTATED_CONSOLE_COLUMNS;
 
 export const listConsoleTables = async (): Promise<readonly Table[]> => (await import('./tables.ts')).CONSOLE_TABLES;
 
@@ -121,7 +121,7 @@ export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, '
       const alerts = { kind: 'alerts', run: () => evaluation.run() };
       return mails === undefined ? [alerts] : [alerts, ...mails.tasks];
     },
-    sealedColumns: await listSealedConsoleColumns(),
+    rotatedColumns: await listRotatedConsoleColumns(),
     tasks: [{ kind: 'repeated refusals', run: () => repeats.flush() }],
     flush: () => repeats.flush({ all: true }),
   };

@@ -1,3 +1,4 @@
+import type { DigestColumn, RotatedColumns } from '../src/storage/digest-columns.ts';
 import type { SealedColumns } from '../src/storage/sealed-columns.ts';
 import type { Table } from '../src/storage/table.ts';
 import { TABLES as alertMails } from './alerts/alert-mail-store.ts';
@@ -30,7 +31,7 @@ export const CONSOLE_TABLES: readonly Table[] = [
 ];
 
 /** The sealed columns of the tables of the console. */
-export const SEALED_CONSOLE_COLUMNS: readonly SealedColumns[] = [
+const SEALED_COLUMNS: readonly SealedColumns[] = [
   ...sealedApprovals,
   ...sealedFactors,
   ...sealedInvitations,
@@ -41,3 +42,9 @@ export const SEALED_CONSOLE_COLUMNS: readonly SealedColumns[] = [
   ...sealedStates,
   ...sealedViews,
 ];
+
+/** The columns of keyed digests and MACs of the console. */
+const DIGEST_COLUMNS: readonly DigestColumn[] = [];
+
+/** The columns of the console that depend on keys which can be rotated. */
+export const ROTATED_CONSOLE_COLUMNS: RotatedColumns = { sealed: SEALED_COLUMNS, digests: DIGEST_COLUMNS };

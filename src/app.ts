@@ -32,7 +32,7 @@ import { KeyAges } from './rotation/key-ages.ts';
 import { type UnsealedNode, unsealNode } from './sealed.ts';
 import { Lease } from './storage/lease.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
-import { SEALED_COLUMNS } from './tables.ts';
+import { withConsoleColumns } from './tables.ts';
 import { VERSION } from './version.ts';
 import type { SharedTls } from './worker.ts';
 import { Workers, type WorkersOptions } from './workers.ts';
@@ -137,8 +137,7 @@ async function runService(
   const onTimeTrusted = (time: number): void => workers?.trustTime(time);
   const consoleUrl = (): string => config.consoleUrl ?? `https://localhost:${ports().console}`;
   const auditReceivers = listReceivers(config.auditReceivers);
-  const sealed = [...SEALED_COLUMNS, ...(webConsole?.sealedColumns ?? [])];
-  const ages = new KeyAges({ ...core, sealed, periods: config.keyPeriods });
+  const ages = new KeyAges({ ...core, ...withConsoleColumns(webConsole?.rotatedColumns), periods: config.keyPeriods });
   const countOverdueKeys = () => ages.countOverdue();
   const { backupMaxAges, smtp } = config;
   const { certificateEnd } = serviceInfo;

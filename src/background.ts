@@ -22,10 +22,10 @@ import { hasDuePayments } from './payments/payment-store.ts';
 import { DestroyedKeys } from './rotation/destroyed-keys.ts';
 import type { OverdueKeys } from './rotation/key-ages.ts';
 import { Resealing } from './rotation/resealing.ts';
+import type { RotatedColumns } from './storage/digest-columns.ts';
 import { PeriodicTask, type PeriodicWork, SWEEP_INTERVAL_MS, type Sweep } from './storage/periodic-task.ts';
-import type { SealedColumns } from './storage/sealed-columns.ts';
 import { TimeWatch } from './storage/time-watch.ts';
-import { SEALED_COLUMNS } from './tables.ts';
+import { withConsoleColumns } from './tables.ts';
 import type { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 import { Dispatcher } from './webhooks/dispatcher.ts';
@@ -70,7 +70,7 @@ interface ConsoleTasks {
   sweeps(onExempted: (count: number) => void): Sweep[];
   /** Work that one node does for all. */
   singleNodeTasks(facts: ServiceFacts, onMailError: (error: unknown) => void): Promise<PeriodicWork[]>;
-  readonly sealedColumns: readonly SealedColumns[];
+  readonly rotatedColumns: RotatedColumns;
   /** Work of each node. */
   readonly tasks: readonly PeriodicWork[];
   /** Writes what this process still holds in memory. */
@@ -302,7 +302,7 @@ function createShipment({ core, log, leases }: BackgroundParts, receiver: Receiv
 function createResealing({ core, config, leases, console, metrics }: BackgroundParts): Resealing {
   return new Resealing({
     ...core,
-    sealed: [...SEALED_COLUMNS, ...(console?.sealedColumns ?? [])],
+    ...withConsoleColumns(console?.rotatedColumns),
     rate: config.rotationRate,
     holdsLease: leases.holdsLease('rotation'),
     pause: (milliseconds) => delay(core.time, milliseconds),

@@ -64,7 +64,7 @@ const DEFAULTS: Config = {
     delays: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
   },
   rotationRate: 1000,
-  keyPeriods: { rootDays: 365, wrappingDays: 365, dataDays: 365 },
+  keyPeriods: { rootDays: 365, wrappingDays: 365, dataDays: 365, digestDays: 365 },
 };
 
 describe('defaults', () => {
@@ -132,6 +132,7 @@ describe('settings', () => {
       CARDVAULT_KEY_PERIOD_ROOT_DAYS: '0',
       CARDVAULT_KEY_PERIOD_WRAPPING_DAYS: '30',
       CARDVAULT_KEY_PERIOD_DATA_DAYS: '3650',
+      CARDVAULT_KEY_PERIOD_DIGEST_DAYS: '90',
     });
     assert.deepEqual(config, {
       dataDirectory: '/var/lib/cardvault',
@@ -173,7 +174,7 @@ describe('settings', () => {
       requestLogRows: 0,
       webhooks: { networks: ['10.0.0.0/8'], delays: [1000, 86_400_000] },
       rotationRate: 1_000_000,
-      keyPeriods: { rootDays: 0, wrappingDays: 30, dataDays: 3650 },
+      keyPeriods: { rootDays: 0, wrappingDays: 30, dataDays: 3650, digestDays: 90 },
     });
   });
 

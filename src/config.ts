@@ -544,6 +544,7 @@ export const SETTINGS = {
   CARDVAULT_KEY_PERIOD_ROOT_DAYS: period('Age of the root key, in days, from which on alerts remind of its rotation'),
   CARDVAULT_KEY_PERIOD_WRAPPING_DAYS: period('The same for wrapping keys'),
   CARDVAULT_KEY_PERIOD_DATA_DAYS: period('The same for data keys'),
+  CARDVAULT_KEY_PERIOD_DIGEST_DAYS: period('The same for keys of fingerprints, digests and MACs'),
 };
 
 type Settings = { readonly [K in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[K]['parse']> };
@@ -738,5 +739,6 @@ const configOf = (values: Settings, { credentialsFolder, isCapturePortSet }: Sur
     rootDays: values.CARDVAULT_KEY_PERIOD_ROOT_DAYS,
     wrappingDays: values.CARDVAULT_KEY_PERIOD_WRAPPING_DAYS,
     dataDays: values.CARDVAULT_KEY_PERIOD_DATA_DAYS,
+    digestDays: values.CARDVAULT_KEY_PERIOD_DIGEST_DAYS,
   },
 });

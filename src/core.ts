@@ -13,6 +13,7 @@ import type { Config } from './config.ts';
 import { groupIdOf, isKeyInClearIn, openCustody } from './crypto/custody/choose.ts';
 import type { AskSecret } from './crypto/custody/secret-source.ts';
 import { type Custody, CustodyError, keyCheckValue, type RootKeys } from './crypto/custody.ts';
+import { DigestKeys } from './crypto/digest-keys.ts';
 import { Keyring, MissingKeyError, WrongRootKeyError } from './crypto/keyring.ts';
 import { systemRandom } from './crypto/random.ts';
 import { SadKeys } from './crypto/sad-keys.ts';
@@ -203,7 +204,7 @@ async function buildCore(
   const keyring = new Keyring({ root, listOtherRoots, store: wrappedKeyStore(database), clock, random });
   if (isNew) await initializeVault({ database, keyring, clock });
   await keyring.initialize(KEY_ENVIRONMENTS);
-  const journalKey = await keyring.firstDigestKey(JOURNAL_KEY);
+  const journalKey = await keyring.firstDigests(JOURNAL_KEY);
   await database.useJournalKey(journalKey);
   const time = new TimeGuard({ clock, monotonic: clocks.monotonic, timers: clocks.timers });
   const clockRecords = await ClockRecordStore.open(database, keyring);
@@ -287,7 +288,7 @@ export async function unlockJournal({ rootKey }: Config, opened: OpenedDatabase,
   const root = await chooseRootKey(opened, await custody.open());
   const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random: systemRandom() });
   try {
-    await database.useJournalKey(await keyring.firstDigestKey(JOURNAL_KEY));
+    await database.useJournalKey(await keyring.firstDigests(JOURNAL_KEY));
     return true;
   } catch (error) {
     if (error instanceof WrongRootKeyError || error instanceof MissingKeyError) return false;
@@ -309,7 +310,7 @@ async function initializeVault({
   clock: Clock;
 }): Promise<void> {
   const { rows, digestKeys } = keyring.generateInitialKeys(KEY_ENVIRONMENTS, [JOURNAL_KEY, SIGNING_KEY]);
-  const journalKey = digestKeys[0] as KeyObject;
+  const journalKey = DigestKeys.of(digestKeys[0] as KeyObject);
   await database.useJournalKey(journalKey);
   const event = { action: 'service.initialised', outcome: 'success', account: '', environment: '' } as const;
   await database.commit({

@@ -141,7 +141,7 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
   untilStopped,
   isTerminal: isatty(1),
   listConsoleTables: webConsole?.listConsoleTables,
-  listSealedConsoleColumns: webConsole?.listSealedConsoleColumns,
+  listRotatedConsoleColumns: webConsole?.listRotatedConsoleColumns,
   addConsoleCommands: webConsole?.operatorCommands,
   out: (text) => writeAll(1, text),
   err: (text) => writeAll(2, text),

@@ -24,7 +24,7 @@ import { Placeholders } from './placeholders/placeholders.ts';
 import { PayloadProxy } from './proxy/payload-proxy.ts';
 import { KeyAges } from './rotation/key-ages.ts';
 import { countUnfinishedRotations } from './storage/key-rotation-store.ts';
-import { SEALED_COLUMNS } from './tables.ts';
+import { ROTATED_COLUMNS } from './tables.ts';
 import { Vault } from './vault/vault.ts';
 import { VERSION } from './version.ts';
 
@@ -62,7 +62,7 @@ export function createNode(options: NodeOptions) {
     trustedProxies,
   };
   const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
-  const ages = new KeyAges({ ...core, sealed: SEALED_COLUMNS, periods: config.keyPeriods });
+  const ages = new KeyAges({ ...core, ...ROTATED_COLUMNS, periods: config.keyPeriods });
   const health = {
     isReady,
     distrust: () => core.time.read().distrust,

@@ -1,13 +1,14 @@
 import { TABLES as accountNotices } from './accounts/account-notices.ts';
 import { TABLES as accounts } from './accounts/account-store.ts';
 import { TABLES as apiKeys } from './accounts/api-key-store.ts';
+import { MAC_TABLES } from './accounts/mac-tables.ts';
 import { TABLES as requestLog } from './accounts/request-log-store.ts';
 import { TABLES as usage } from './accounts/usage.ts';
 import { TABLES as alteredRows } from './audit/altered-rows.ts';
 import { TABLES as auditCheckpoints } from './audit/checkpoint-store.ts';
 import { TABLES as auditPositions } from './audit/journal-tail.ts';
 import { TABLES as auditFindings } from './audit/review-store.ts';
-import { TABLES as verifications } from './audit/verification-store.ts';
+import { DIGEST_COLUMNS as verificationDigests, TABLES as verifications } from './audit/verification-store.ts';
 import { TABLES as backups } from './backup/backup-store.ts';
 import {
   TABLES as captureSessions,
@@ -23,6 +24,11 @@ import {
   TABLES as proxyConfigurations,
   SEALED_COLUMNS as sealedConfigurations,
 } from './proxy/proxy-configuration-store.ts';
+import { DIGEST_COLUMNS as clockDigests } from './storage/clock-record-store.ts';
+import type { DigestColumn, RotatedColumns } from './storage/digest-columns.ts';
+import { DIGEST_COLUMNS as journalDigests } from './storage/journal.ts';
+import { DIGEST_COLUMNS as registerDigests } from './storage/lane-register.ts';
+import { toDigestColumn } from './storage/mac-table.ts';
 import type { SealedColumns } from './storage/sealed-columns.ts';
 import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
@@ -78,7 +84,25 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
   ...sealedWebhooks,
 ];
 
-/** Returns the sealed columns of the vault and of the console, if there is one. */
-export const listSealedColumns = async (
-  listOfConsole: (() => Promise<readonly SealedColumns[]>) | undefined,
-): Promise<readonly SealedColumns[]> => [...SEALED_COLUMNS, ...((await listOfConsole?.()) ?? [])];
+/** The columns of keyed digests and MACs of every table of the vault. */
+const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  ...MAC_TABLES.map(toDigestColumn),
+  ...clockDigests,
+  ...journalDigests,
+  ...registerDigests,
+  ...verificationDigests,
+];
+
+/** The columns of the vault that depend on keys which can be rotated. */
+export const ROTATED_COLUMNS: RotatedColumns = { sealed: SEALED_COLUMNS, digests: DIGEST_COLUMNS };
+
+/** Returns the columns of the vault and of the console, if there is one. */
+export const withConsoleColumns = (console: RotatedColumns | undefined): RotatedColumns => ({
+  sealed: [...SEALED_COLUMNS, ...(console?.sealed ?? [])],
+  digests: [...DIGEST_COLUMNS, ...(console?.digests ?? [])],
+});
+
+/** Does the same for columns that are loaded when they are needed. */
+export const listRotatedColumns = async (
+  listOfConsole: (() => Promise<RotatedColumns>) | undefined,
+): Promise<RotatedColumns> => withConsoleColumns(await listOfConsole?.());

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import { listRecentOperatorNotices } from '../../src/accounts/account-notices.ts';
 import { measureLag } from '../../src/audit/journal-tail.ts';
 import type { ReviewRule } from '../../src/audit/review-rules.ts';
@@ -6,6 +5,7 @@ import { listFindings } from '../../src/audit/review-store.ts';
 import type { ShippingTarget } from '../../src/audit/shipping.ts';
 import { listVerifications } from '../../src/audit/verification-store.ts';
 import { findBackupTimes } from '../../src/backup/backup-store.ts';
+import type { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import { DAY, MINUTE } from '../../src/kernel/clock.ts';
 import type { Environment } from '../../src/kernel/environment.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -18,7 +18,7 @@ import type { AlertKind, Finding, Severity } from './alert.ts';
 
 export interface SourceDependencies {
   readonly database: Database;
-  readonly journalKey: KeyObject;
+  readonly journalKey: DigestKeys;
   readonly configurations: ProxyConfigurations;
   /** Expiry of the listeners' certificate; undefined when it cannot be read. */
   certificateEnd(): number | undefined;

@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import type { Accounts } from '../../src/accounts/accounts.ts';
 import type { ChangeControl, Consent, SummaryLine } from '../../src/accounts/change-control.ts';
 import type { RequestLogQuery } from '../../src/accounts/request-log-query.ts';
@@ -7,6 +6,7 @@ import type { CaptureSessions } from '../../src/capture-sessions/capture-session
 import type { CaptureQueries } from '../../src/captures/capture-queries.ts';
 import type { Captures } from '../../src/captures/captures.ts';
 import type { DeletionReceipts } from '../../src/captures/deletion-receipts.ts';
+import type { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { SigningKeys } from '../../src/crypto/signing-key.ts';
 import type { CardFormListener } from '../../src/http/endpoint.ts';
@@ -56,7 +56,7 @@ import type { UsageOverview } from './usage-overview.ts';
 export interface ConsoleServices {
   readonly database: Driver;
   readonly keyring: Keyring;
-  readonly journalKey: KeyObject;
+  readonly journalKey: DigestKeys;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;
   readonly time: TimeGuard;

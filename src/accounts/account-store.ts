@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { environmentNumber } from '../storage/account-numbers.ts';
 import {
@@ -64,14 +64,14 @@ export interface StoredAccount {
 
 export async function findAccount(
   database: Database,
-  macKey: KeyObject,
+  macKey: DigestKeys,
   id: string,
 ): Promise<StoredAccount | undefined> {
   const [row] = await database.read(`${ACCOUNT} where a.id = ?`, id);
   return row && { account: toAccount(macKey, row), row };
 }
 
-export const listAccounts = async (database: Database, macKey: KeyObject): Promise<StoredAccount[]> =>
+export const listAccounts = async (database: Database, macKey: DigestKeys): Promise<StoredAccount[]> =>
   (await database.read(`${ACCOUNT} order by a.created_at, a.id`)).map((row) => ({
     account: toAccount(macKey, row),
     row,
@@ -83,11 +83,11 @@ export async function nextAccountNumber(database: Database): Promise<number> {
   return integer(row, 'number');
 }
 
-export const insertAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
+export const insertAccount = (macKey: DigestKeys, account: AuthenticAccount): Write =>
   write(`insert into accounts (${COLUMNS}) values (${MARKS}) on conflict do nothing`, toValues(macKey, account), 1);
 
 /** Conflicts when an account exists. */
-export const insertFirstAccount = (macKey: KeyObject, account: AuthenticAccount): Write =>
+export const insertFirstAccount = (macKey: DigestKeys, account: AuthenticAccount): Write =>
   write(
     `insert into accounts (${COLUMNS}) select ${MARKS} where not exists (select 1 from accounts)
       on conflict do nothing`,
@@ -100,7 +100,7 @@ const UPDATE = `update accounts set name = ?, suspended_at = ?, dual_control = ?
 
 /** Stores the next revision of an account; conflicts when it was changed since it was read. */
 export function updateAccount(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   old: AuthenticAccount,
   changes: Partial<Pick<AuthenticAccount, 'suspendedAt' | 'dualControl'>>,
 ): Write {
@@ -113,7 +113,7 @@ export function updateAccount(
  * remain, which grant nothing.
  */
 export function replaceTamperedAccount(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { id, number, createdAt }: TamperedAccount,
   name: string,
   suspendedAt: number,
@@ -127,7 +127,7 @@ const COLUMNS = 'id, number, name, suspended_at, dual_control, created_at, revis
 const MARKS = '?, ?, ?, ?, ?, ?, ?, ?';
 
 function toValues(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   account: Pick<AuthenticAccount, 'id' | 'number' | 'name' | 'suspendedAt' | 'dualControl' | 'createdAt' | 'revision'>,
 ): Value[] {
   const row = {
@@ -151,7 +151,7 @@ function toValues(
   ];
 }
 
-function toAccount(macKey: KeyObject, row: Row): Account {
+function toAccount(macKey: DigestKeys, row: Row): Account {
   if (!isRowAuthentic(macKey, ACCOUNTS, row)) return toTamperedAccount(row);
   const suspendedAt = integerOrNull(row, 'suspended_at');
   return {
@@ -201,7 +201,7 @@ export interface StoredEnablement extends Enablement {
 
 export const listEnablements = async (
   database: Database,
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { account, environment }: Tenant,
 ): Promise<StoredEnablement[]> =>
   (
@@ -215,7 +215,7 @@ export const listEnablements = async (
 /** Returns the processor of the payments of every tenant, without rows that were altered. */
 export const listProcessors = async (
   database: Database,
-  macKey: KeyObject,
+  macKey: DigestKeys,
 ): Promise<(Tenant & { readonly processor: string })[]> =>
   (await database.read(`select ${macColumns(ENABLEMENTS)} from enablements where capability = 'payments'`))
     .filter((row) => isRowAuthentic(macKey, ENABLEMENTS, row))
@@ -237,7 +237,7 @@ export const listUnprovenProcessors = async (database: DatabaseReads, environmen
     )
   ).map(({ processor }) => sanitizeText(processor));
 
-function toEnablement(macKey: KeyObject, row: Row): StoredEnablement {
+function toEnablement(macKey: DigestKeys, row: Row): StoredEnablement {
   if (!isRowAuthentic(macKey, ENABLEMENTS, row))
     return { capability: sanitizeText(row['capability']), processor: undefined, isTampered: true, row };
   return {
@@ -250,7 +250,7 @@ function toEnablement(macKey: KeyObject, row: Row): StoredEnablement {
 
 /** Replaces the previous processor, also in an altered row. */
 export function upsertEnablement(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { account, environment }: Tenant,
   { capability, processor }: { readonly capability: string; readonly processor: string },
   at: number,

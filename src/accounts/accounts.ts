@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { AlteredRows } from '../audit/altered-rows.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
 import { type Clock, MINUTE, type Random } from '../kernel/clock.ts';
@@ -272,7 +272,7 @@ export class Accounts {
     transaction.record(accountEvent('account.suspended', account, detail));
   }
 
-  #macKey(): Promise<KeyObject> {
+  #macKey(): Promise<DigestKeys> {
     return rowMacKey(this.#keyring);
   }
 

@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import { DAY } from '../kernel/clock.ts';
 import { ENVIRONMENTS, type Environment, type Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -67,7 +67,7 @@ export type KeyRow =
 
 const COLUMNS = `${macColumns(API_KEYS)}, ${safeInteger('last_used_at')} as last_used_at`;
 
-function toKeyRow(macKey: KeyObject, row: Row): KeyRow {
+function toKeyRow(macKey: DigestKeys, row: Row): KeyRow {
   if (!isRowAuthentic(macKey, API_KEYS, row)) return { isTampered: true, key: toTamperedKey(row), row };
   const key: ApiKey = {
     isTampered: false,
@@ -132,14 +132,14 @@ const BY_DIGEST = `select ${macColumns(API_KEYS, 'k')}, ${safeInteger('k.last_us
 
 export async function findKeyByDigest(
   database: Database,
-  macKey: KeyObject,
+  macKey: DigestKeys,
   digest: Uint8Array,
 ): Promise<KeyWithAccount | undefined> {
   const [row] = await database.read(BY_DIGEST, digest);
   return row && { ...toKeyRow(macKey, row), accountState: toAccountState(macKey, row), joinedRow: row };
 }
 
-function toAccountState(macKey: KeyObject, row: Row): AccountState {
+function toAccountState(macKey: DigestKeys, row: Row): AccountState {
   if (!isRowAuthentic(macKey, ACCOUNTS, row, ACCOUNT_PREFIX)) return 'tampered';
   return row[`${ACCOUNT_PREFIX}suspended_at`] === null ? 'active' : 'suspended';
 }
@@ -147,14 +147,14 @@ function toAccountState(macKey: KeyObject, row: Row): AccountState {
 /**
  * Usually one row. An attacker can insert rows with the same id for other accounts; one of them at most is authentic.
  */
-export const findKeys = async (database: Database, macKey: KeyObject, id: string): Promise<KeyRow[]> =>
+export const findKeys = async (database: Database, macKey: DigestKeys, id: string): Promise<KeyRow[]> =>
   (await database.read(`select ${COLUMNS} from api_keys where id = ? order by account`, id)).map((row) =>
     toKeyRow(macKey, row),
   );
 
 export async function findKey(
   database: Database,
-  macKey: KeyObject,
+  macKey: DigestKeys,
   account: string,
   id: string,
 ): Promise<KeyRow | undefined> {
@@ -162,7 +162,7 @@ export async function findKey(
   return row && toKeyRow(macKey, row);
 }
 
-export const listKeys = async (database: Database, macKey: KeyObject, account: string): Promise<KeyRow[]> =>
+export const listKeys = async (database: Database, macKey: DigestKeys, account: string): Promise<KeyRow[]> =>
   (
     await database.read(`select ${COLUMNS} from api_keys where account = ?account order by created_at, id`, account)
   ).map((row) => toKeyRow(macKey, row));
@@ -176,7 +176,7 @@ const LIST_ENDED = `select id from api_keys where account = ?account and environ
 /** All active keys and the newest of the others, the newest first; with a text those that it occurs in. */
 export async function listKeyViews(
   database: Database,
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { account, environment }: Tenant,
   now: number,
   { onTampered, containing }: { onTampered: (row: Row) => Promise<void>; containing: string | undefined },
@@ -270,7 +270,7 @@ export function reserveKeyQuota({ account, environment }: Tenant, now: number): 
   return [write(LOCK_ACCOUNT, [account], 1), write(RESERVE_QUOTA, quota, 1)];
 }
 
-export function insertKey(macKey: KeyObject, key: ApiKey, digest: SecretDigest): Write {
+export function insertKey(macKey: DigestKeys, key: ApiKey, digest: SecretDigest): Write {
   const row = toRow(key, digest);
   const values = [...Object.values(row), computeMac(macKey, API_KEYS, row)];
   const columns = [...Object.keys(row), 'mac'];
@@ -285,7 +285,7 @@ type KeyChanges = Partial<
 
 /** Stores the next revision of a key; conflicts when it was changed since it was read, or revoked. */
 export function updateKey(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { key: old, digest }: KeyRow & { readonly isTampered: false },
   changes: KeyChanges,
 ): { readonly key: ApiKey; readonly update: Write } {
@@ -303,7 +303,7 @@ export function updateKey(
  * the row, its environment and its creation time remain, which grant nothing.
  */
 export function replaceTamperedKey(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { key: old, row }: KeyRow & { readonly isTampered: true },
   digest: Uint8Array,
   revokedAt: number,
@@ -331,7 +331,7 @@ export function replaceTamperedKey(
 
 /** Replaces the digest of a key; conflicts when the key was changed since it was read. */
 export function replaceDigest(
-  macKey: KeyObject,
+  macKey: DigestKeys,
   { key: old }: KeyRow & { readonly isTampered: false },
   digest: SecretDigest,
 ): Write {
@@ -360,7 +360,7 @@ const UPDATE = `update api_keys set environment = ?environment, digest = ?, dige
     allow_list = ?, created_at = ?, expires_at = ?, revoked_at = ?, successor = ?, revision = ?, mac = ?
   where account = ?account and id = ?`;
 
-function updateValues(macKey: KeyObject, key: ApiKey, digest: SecretDigest): Value[] {
+function updateValues(macKey: DigestKeys, key: ApiKey, digest: SecretDigest): Value[] {
   const row = toRow(key, digest);
   const { account: _account, id: _id, ...changed } = row;
   return [...Object.values(changed), computeMac(macKey, API_KEYS, row)];

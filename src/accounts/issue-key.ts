@@ -1,5 +1,6 @@
+import type { DigestKey } from '../crypto/digest-keys.ts';
 import { keyedDigest } from '../crypto/fingerprint.ts';
-import type { DigestKey, Keyring } from '../crypto/keyring.ts';
+import type { Keyring } from '../crypto/keyring.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
 import { assertDisplayable } from '../kernel/displayable.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';

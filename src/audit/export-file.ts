@@ -1,4 +1,5 @@
-import { createHash, hash, type KeyObject } from 'node:crypto';
+import { createHash, hash } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Clock, formatIso8601, MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -30,7 +31,7 @@ import {
 /** The parts of the vault that an export needs. */
 export interface ExportParts {
   readonly database: Database;
-  readonly journalKey: KeyObject;
+  readonly journalKey: DigestKeys;
   readonly signingKeys: SigningKeys;
   readonly clock: Clock;
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { insertAccounts, numberOf } from '../../test/fixtures/accounts.ts';
 import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
+import { DigestKeys } from '../crypto/digest-keys.ts';
 import { DAY } from '../kernel/clock.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import { PeriodicVerification } from './periodic-verification.ts';
@@ -14,7 +15,7 @@ import { listVerifications } from './verification-store.ts';
 const A = numberOf('acct_a');
 
 describe('the periodic verification', () => {
-  const key = createSecretKey(randomBytes(32));
+  const key = DigestKeys.of(createSecretKey(randomBytes(32)));
   let directory: string;
   let database: SqliteDatabase;
   let now: number;

@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Clock, DAY, SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -31,7 +31,7 @@ class VerificationInterrupted extends Error {}
  */
 export class PeriodicVerification {
   readonly #database: Database;
-  readonly #key: KeyObject;
+  readonly #key: DigestKeys;
   readonly #clock: Clock;
   readonly #holdsLease: () => Promise<boolean>;
   readonly #pause: (milliseconds: number) => Promise<void>;
@@ -41,7 +41,7 @@ export class PeriodicVerification {
 
   constructor(options: {
     database: Database;
-    journalKey: KeyObject;
+    journalKey: DigestKeys;
     clock: Clock;
     /** Called before the work and during it. */
     holdsLease: () => Promise<boolean>;

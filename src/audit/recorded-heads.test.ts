@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { insertAccounts } from '../../test/fixtures/accounts.ts';
 import { entryOf, initializeJournal } from '../../test/fixtures/journals.ts';
+import { DigestKeys } from '../crypto/digest-keys.ts';
 import { SqliteDatabase } from '../storage/sqlite/sqlite.ts';
 import type { HeadsDigest } from './chain-reader.ts';
 import { checkRecordedHeads, HeadRecorder, HeadsFileError } from './recorded-heads.ts';
@@ -15,7 +16,7 @@ import { verifyJournal } from './verify-journal.ts';
 const ORIGIN = { actor: { type: 'operator' as const, name: 'Ana' } };
 
 describe('chain heads recorded outside the database', () => {
-  const key = createSecretKey(randomBytes(32));
+  const key = DigestKeys.of(createSecretKey(randomBytes(32)));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-heads-'));
   const path = join(directory, 'vault.db');
   const older = join(directory, 'older.db');

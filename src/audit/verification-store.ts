@@ -1,6 +1,17 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
-import { commitOrThrow, type Database, type DatabaseReads, type Row, text, type Value } from '../storage/database.ts';
+import {
+  blob,
+  commitOrThrow,
+  type Database,
+  type DatabaseReads,
+  integer,
+  type Row,
+  text,
+  type Value,
+  write,
+} from '../storage/database.ts';
+import type { DigestColumn } from '../storage/digest-columns.ts';
 import type { Head } from '../storage/journal.ts';
 import { safeInteger } from '../storage/mac-table.ts';
 import { yieldBeforeScan } from '../storage/pagination.ts';
@@ -44,8 +55,11 @@ const LIST_HEADS = `${HEAD_COLUMNS} where lane = ? and account > ?account order 
 const FIND_SERVICE_HEAD = `${HEAD_COLUMNS} where lane = ? and account = 0`;
 const UPSERT_HEAD = `insert into verified_heads (account, lane, sequence, hash, mac) values (?account, ?, ?, ?, ?)
   on conflict (account, lane) do update set sequence = excluded.sequence, hash = excluded.hash, mac = excluded.mac`;
-const LIST_VERIFICATIONS = `select kind, ${safeInteger('at')} as at, ${safeInteger('succeeded_at')} as succeeded_at,
-  ${safeInteger('records')} as records, fault, mac from verifications order by kind`;
+const VERIFICATION_COLUMNS = [
+  ...['at', 'succeeded_at', 'records'].map((column) => `${safeInteger(column)} as ${column}`),
+  'fault',
+];
+const LIST_VERIFICATIONS = `select kind, ${VERIFICATION_COLUMNS.join(', ')}, mac from verifications order by kind`;
 const UPSERT_VERIFICATION = `insert into verifications (kind, at, succeeded_at, records, fault, mac) values (?, ?, ?, ?, ?, ?)
   on conflict (kind) do update set at = excluded.at, succeeded_at = excluded.succeeded_at, records = excluded.records,
     fault = excluded.fault, mac = excluded.mac`;
@@ -55,6 +69,21 @@ const VERIFICATIONS_TABLE = 'verifications';
 
 const toHeadValues = ({ account, lane, sequence, hash }: Head): Value[] => [account, lane, sequence, hash];
 
+const toHead = (row: Row, account: string, lane: number): Head => ({
+  account,
+  lane,
+  sequence: Number(row['sequence']),
+  hash: String(row['hash']),
+});
+
+const toVerification = (row: Row): StoredVerification => ({
+  kind: String(row['kind']) as VerificationKind,
+  at: Number(row['at']),
+  succeededAt: Number(row['succeeded_at']),
+  records: Number(row['records']),
+  fault: String(row['fault']),
+});
+
 const toVerificationValues = ({ kind, at, succeededAt, records, fault }: StoredVerification): Value[] => [
   kind,
   at,
@@ -63,17 +92,52 @@ const toVerificationValues = ({ kind, at, succeededAt, records, fault }: StoredV
   fault,
 ];
 
+const REPLACE_HEAD_MAC = 'update verified_heads set mac = ? where account = ?account and lane = ? and mac = ?';
+const REPLACE_VERIFICATION_MAC = 'update verifications set mac = ? where kind = ? and mac = ?';
+
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: HEADS_TABLE,
+    purpose: 'journal',
+    scope: 'service',
+    key: ['account', 'lane'],
+    column: 'mac',
+    selects: [`${safeInteger('sequence')} as sequence`, 'hash'],
+    renew: async ({ keys }, row) => {
+      const columns = toHeadValues(toHead(row, text(row, 'account'), integer(row, 'lane')));
+      if (!isRowMacValid(keys, HEADS_TABLE, columns, row['mac'])) return 'altered';
+      const mac = computeRowMac(keys, HEADS_TABLE, columns);
+      return [write(REPLACE_HEAD_MAC, [mac, ...columns.slice(0, 2), blob(row, 'mac')], 1)];
+    },
+  },
+  {
+    table: VERIFICATIONS_TABLE,
+    purpose: 'journal',
+    scope: 'service',
+    key: ['kind'],
+    column: 'mac',
+    selects: VERIFICATION_COLUMNS,
+    renew: async ({ keys }, row) => {
+      const columns = toVerificationValues(toVerification(row));
+      if (!isRowMacValid(keys, VERIFICATIONS_TABLE, columns, row['mac'])) return 'altered';
+      const mac = computeRowMac(keys, VERIFICATIONS_TABLE, columns);
+      return [write(REPLACE_VERIFICATION_MAC, [mac, text(row, 'kind'), blob(row, 'mac')], 1)];
+    },
+  },
+];
+
 // Rows are read whatever they contain: a malformed one has no valid MAC, and must not stop the verification
 // permanently.
 
 /** Returns the verified heads of a lane, by account. An altered row is ignored. */
-export async function listVerifiedHeads(database: Database, key: KeyObject, lane: number): Promise<Map<string, Head>> {
+export async function listVerifiedHeads(database: Database, key: DigestKeys, lane: number): Promise<Map<string, Head>> {
   const heads = new Map<string, Head>();
+  await key.refresh();
   let rows = await database.read(FIND_SERVICE_HEAD, lane);
   for (let last = ''; ; ) {
     for (const row of rows) {
       last = text(row, 'account');
-      const head = { account: last, lane, sequence: Number(row['sequence']), hash: String(row['hash']) };
+      const head = toHead(row, last, lane);
       if (isRowMacValid(key, HEADS_TABLE, toHeadValues(head), row['mac'])) heads.set(last, head);
     }
     await yieldBeforeScan();
@@ -82,14 +146,16 @@ export async function listVerifiedHeads(database: Database, key: KeyObject, lane
   }
 }
 
-export async function upsertVerifiedHeads(database: Database, key: KeyObject, heads: readonly Head[]): Promise<void> {
+export async function upsertVerifiedHeads(database: Database, key: DigestKeys, heads: readonly Head[]): Promise<void> {
   if (heads.length === 0) return;
+  await key.refresh();
   const rows = heads.map(toHeadValues).map((columns) => [...columns, computeRowMac(key, HEADS_TABLE, columns)]);
   await commitOrThrow(database, { writes: [{ sql: UPSERT_HEAD, rows }] });
 }
 
 /** Returns the newest verification of each kind. */
-export async function listVerifications(database: Database, key: KeyObject): Promise<StoredVerification[]> {
+export async function listVerifications(database: Database, key: DigestKeys): Promise<StoredVerification[]> {
+  await key.refresh();
   return (await database.read(LIST_VERIFICATIONS)).flatMap((row) => {
     const stored = toVerification(row);
     return isRowMacValid(key, VERIFICATIONS_TABLE, toVerificationValues(stored), row['mac']) ? [stored] : [];
@@ -100,19 +166,12 @@ export async function listVerifications(database: Database, key: KeyObject): Pro
 export const listUnprovenVerifications = async (database: DatabaseReads): Promise<StoredVerification[]> =>
   (await database.read(LIST_VERIFICATIONS)).map(toVerification);
 
-const toVerification = (row: Row): StoredVerification => ({
-  kind: String(row['kind']) as VerificationKind,
-  at: Number(row['at']),
-  succeededAt: Number(row['succeeded_at']),
-  records: Number(row['records']),
-  fault: String(row['fault']),
-});
-
 export async function upsertVerification(
   database: Database,
-  key: KeyObject,
+  key: DigestKeys,
   stored: StoredVerification,
 ): Promise<void> {
+  await key.refresh();
   const columns = toVerificationValues(stored);
   const row = [...columns, computeRowMac(key, VERIFICATIONS_TABLE, columns)];
   await commitOrThrow(database, { writes: [{ sql: UPSERT_VERIFICATION, rows: [row] }] });

@@ -17,6 +17,7 @@ import {
   TOTAL,
 } from '../../test/fixtures/journals.ts';
 import { inScope, isLong } from '../../test/scope.ts';
+import { DigestKeys } from '../crypto/digest-keys.ts';
 import { AccountNumbers, environmentNumber } from '../storage/account-numbers.ts';
 import type { Database, Row } from '../storage/database.ts';
 import {
@@ -44,7 +45,7 @@ const OTHER_NUMBER = 200_000;
 const ENVIRONMENT_NAMES = ['production', 'sandbox'];
 
 describe('verifying the audit log', { timeout: 240_000 }, () => {
-  const key = createSecretKey(randomBytes(32));
+  const key = DigestKeys.of(createSecretKey(randomBytes(32)));
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-verify-'));
   const genuine = join(directory, 'genuine.db');
   let copies = 0;
@@ -225,7 +226,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
         'a rewritten suffix with new hashes': (file) => moveHead(file, rewritten(file)),
         'a rewritten suffix with new hashes, sealed with another key': (file) => {
           const head = rewritten(file);
-          moveHead(file, head, sealHead(createSecretKey(randomBytes(32)), head));
+          moveHead(file, head, sealHead(DigestKeys.of(createSecretKey(randomBytes(32))), head));
         },
         'a rewritten suffix with new hashes and the head left': (file) => void rewritten(file),
         'a cut off suffix with a head that fits but for its seal': (file) =>
@@ -396,7 +397,7 @@ describe('verifying the audit log', { timeout: 240_000 }, () => {
       isFound((file) => {
         const link = appendRecord(emptyHead('', 3), entryOf('', 1));
         put(file, link);
-        putHead(file, link, sealHead(createSecretKey(randomBytes(32)), link));
+        putHead(file, link, sealHead(DigestKeys.of(createSecretKey(randomBytes(32))), link));
       }, /^lane 3: the lane was never registered$/));
 
     test('a chain that was assigned to another account is found', () =>

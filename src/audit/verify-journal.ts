@@ -1,4 +1,5 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
+import { isSameDigest } from '../crypto/fingerprint.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 import { type Database, MalformedRowError } from '../storage/database.ts';
@@ -61,7 +62,7 @@ export const toVerificationView = ({ resumptions, explanation: _, ...verificatio
 /** Finds any altered, missing, added or reordered record, and any missing chain or lane. */
 export const verifyJournal = (
   database: Database,
-  key: KeyObject,
+  key: DigestKeys,
   reading: VerificationOptions = {},
 ): Promise<Verification> =>
   runVerification(
@@ -72,7 +73,7 @@ export const verifyJournal = (
 /** Verifies one account, or with '' the service, including the chains with the announcements of the account. */
 export const verifyAccount = (
   database: Database,
-  key: KeyObject,
+  key: DigestKeys,
   account: string,
   reading: Pick<VerificationOptions, 'signingKeys'> = {},
 ): Promise<Verification> =>
@@ -148,11 +149,11 @@ class Verifier {
   records = 0;
   readonly resumptions: ChainedRecord[] = [];
   readonly #database: Database;
-  readonly #key: KeyObject;
+  readonly #key: DigestKeys;
   readonly #options: VerificationOptions;
   #beginnings = NOTHING_REMOVED;
 
-  constructor(database: Database, key: KeyObject, reading: VerificationOptions) {
+  constructor(database: Database, key: DigestKeys, reading: VerificationOptions) {
     this.#database = database;
     this.#key = key;
     this.#options = reading;
@@ -272,20 +273,31 @@ class Verifier {
   }
 
   /**
+   * Returns the head with a valid seal. It is read again when the seal is invalid: the version of the key that had sealed it may
+   * have been replaced and destroyed since it was read.
+   */
+  async #findSealedHead(head: StoredHead): Promise<StoredHead | undefined> {
+    const key = await this.#key.refresh();
+    if (isHeadSealValid(key, head, head.seal)) return head;
+    const present = await findHead(this.#database, head);
+    if (present === undefined || isSameDigest(present.seal, head.seal)) return undefined;
+    return isHeadSealValid(key, present, present.seal) ? present : undefined;
+  }
+
+  /**
    * Verifies a chain behind `known`, a verified record of it, or behind its removed records; returns its newest record.
    * `first`: the hash that its first record must have.
    */
   async #verifyChain(
-    head: StoredHead,
-    known: Head = emptyHead(head.account, head.lane),
+    stored: StoredHead,
+    known: Head = emptyHead(stored.account, stored.lane),
     first?: string,
   ): Promise<VerifiedChain> {
+    const head = await this.#findSealedHead(stored);
+    if (head === undefined) throw new Fault(explain('logSeal', { place: locate(stored), record: stored.sequence }));
     const beginning = this.#beginnings.heads.get(formatChain(head)) ?? known;
     const from = beginning.sequence > known.sequence ? beginning : known;
     const place = (sequence: number): Explanation => locate(head, sequence);
-    if (!isHeadSealValid(this.#key, head, head.seal)) {
-      throw new Fault(explain('logSeal', { place: locate(head), record: head.sequence }));
-    }
     let last = from;
     const announcements: ChainedRecord[] = [];
     for await (const link of readChain(this.#database, head, from.sequence, this.#options.pace)) {

@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { verifyJournal } from '../audit/verify-journal.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
 import type { KeyScope } from '../crypto/wrapped-key.ts';
@@ -9,7 +9,8 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import { parameterOf } from '../storage/account-numbers.ts';
 import { blobOrNull, type Database, isAlteration, type Row, text, type Value } from '../storage/database.ts';
 import { isRowAuthentic, type MacTable, macColumns, rowMacKey } from '../storage/mac-table.ts';
-import { positionOf, readSealedRows, type SealedColumns, type SealedPosition } from '../storage/sealed-columns.ts';
+import { positionOf, type RowPosition } from '../storage/owned-rows.ts';
+import { readSealedRows, type SealedColumns } from '../storage/sealed-columns.ts';
 import { listWrappedKeys } from '../storage/wrapped-key-store.ts';
 
 /** One step of a drill, with what it counted and what it found. */
@@ -27,7 +28,7 @@ export interface DrillCheck {
 export interface RestoredVault {
   readonly database: Database;
   readonly keyring: Keyring;
-  readonly journalKey: KeyObject;
+  readonly journalKey: DigestKeys;
   readonly signingKeys: SigningKeys;
 }
 
@@ -147,7 +148,7 @@ async function* readPagesOfOwners(
 ): AsyncGenerator<{ owner: KeyScope; page: Row[] }> {
   const service: KeyScope = { account: '', environment: 'service' };
   for (const owner of columns.scope === 'service' ? [service] : await listTenants(database)) {
-    let after: SealedPosition;
+    let after: RowPosition;
     for (;;) {
       const page = await readSealedRows(database, columns, owner, after, PAGE);
       const last = page.at(-1);

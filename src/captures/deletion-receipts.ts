@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto';
 import type { AuditAction } from '../audit/audit.ts';
 import { AuditLogQuery, type LogEntry } from '../audit/audit-log-query.ts';
 import { loadVaultId } from '../audit/checkpoints.ts';
@@ -11,6 +10,7 @@ import {
   signReceipt,
 } from '../audit/receipt.ts';
 import { verifyAccount } from '../audit/verify-journal.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
@@ -53,7 +53,7 @@ export interface ReceiptServices {
   readonly signingKeys: Pick<SigningKeys, 'sign'>;
   /** Returns the backups that have not ended, the oldest first. */
   listBackups(database: Database): Promise<readonly KnownBackup[]>;
-  readonly journalKey: KeyObject;
+  readonly journalKey: DigestKeys;
   readonly clock: Clock;
   readonly random: Random;
 }

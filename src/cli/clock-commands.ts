@@ -76,8 +76,8 @@ async function storeConfirmation(core: Core, state: ClockState, tools: CliContex
   const event = { action: 'clock.confirmed', outcome: 'success', account: '', environment: '', detail } as const;
   const { clockRecords } = core;
   await asOperator(tools, core, async (transaction) => {
-    transaction.write(clockRecords.upsert('confirmed', { at }));
-    transaction.write(clockRecords.upsert('trusted', { at, since: at }));
+    transaction.write(await clockRecords.upsert('confirmed', { at }));
+    transaction.write(await clockRecords.upsert('trusted', { at, since: at }));
     transaction.write(clockRecords.delete('distrust'));
     transaction.record(event);
   });

@@ -6,6 +6,7 @@ import type { Actor, Origin } from '../audit/audit.ts';
 import type { CustodyOptions } from '../crypto/custody/choose.ts';
 import type { AskSecret } from '../crypto/custody/secret-source.ts';
 import type { Custody, RootKeys } from '../crypto/custody.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
@@ -17,8 +18,8 @@ import type { PaymentActivations } from '../payments/payment-activations.ts';
 import type { ProxyConfigurations } from '../proxy/proxy-configurations.ts';
 import type { ClockRecordStore } from '../storage/clock-record-store.ts';
 import type { Database } from '../storage/database.ts';
+import type { RotatedColumns } from '../storage/digest-columns.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
-import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type { TokenRetention } from '../vault/token-retention.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
@@ -35,7 +36,7 @@ export interface Core {
   /** Sign what others check without the vault. */
   readonly signingKeys: SigningKeys;
   /** The key that seals the journal. */
-  readonly journalKey: KeyObject;
+  readonly journalKey: DigestKeys;
   /** Identifies the root key, and reveals nothing of it. */
   readonly rootKeyCheck: string;
   readonly accounts: Accounts;
@@ -157,8 +158,8 @@ export interface CliEnvironment {
   readonly isTerminal: boolean;
   /** Returns the tables of the console, for copies; undefined without the console. */
   readonly listConsoleTables: (() => Promise<readonly Table[]>) | undefined;
-  /** Returns the sealed columns of the console, for drills and rotations of keys; undefined without the console. */
-  readonly listSealedConsoleColumns: (() => Promise<readonly SealedColumns[]>) | undefined;
+  /** Returns the columns of the console that depend on keys, for drills and rotations; undefined without the console. */
+  readonly listRotatedConsoleColumns: (() => Promise<RotatedColumns>) | undefined;
   /** Adds the commands of the console; undefined without the console. */
   readonly addConsoleCommands: ((program: Command, tools: CliContext) => void) | undefined;
   /** The installation that `doctor` examines, and the means to measure it. */

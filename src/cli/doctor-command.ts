@@ -10,14 +10,14 @@ export function doctorCommand(program: Command, tools: CliContext, exit: (code: 
     .description('examine this installation, with the settings of the service, and print what to mend')
     .option('--json', 'print JSON')
     .action(async ({ json }: { json?: boolean }) => {
-      const [{ examine }, { listSealedColumns }] = await Promise.all([
+      const [{ examine }, { listRotatedColumns }] = await Promise.all([
         import('../doctor/examine.ts'),
         import('../tables.ts'),
       ]);
       const checks = await examine({
         ...tools.surroundings,
         clock: tools.clock,
-        sealed: await listSealedColumns(tools.listSealedConsoleColumns),
+        ...(await listRotatedColumns(tools.listRotatedConsoleColumns)),
       });
       const counts = {
         ok: countOf(checks, 'ok'),

@@ -171,11 +171,11 @@ async function openAndCheck(
       Promise.resolve({ count: sadKeys, ...(sadKeys > 0 && { fault: 'it contains keys of security codes' }) }),
     ),
   );
-  const [{ MAC_TABLES }, { listSealedColumns }] = await Promise.all([
+  const [{ MAC_TABLES }, { listRotatedColumns }] = await Promise.all([
     import('../accounts/mac-tables.ts'),
     import('../tables.ts'),
   ]);
-  const columns = await listSealedColumns(tools.listSealedConsoleColumns);
+  const { sealed: columns } = await listRotatedColumns(tools.listRotatedConsoleColumns);
   const seals = { columns, macs: MAC_TABLES, rows: manifest.rows, sample };
   const open = await runCheck('open', clock, async () => {
     const { rootKey } = manifest;

@@ -3,10 +3,10 @@ import type { KeyEnvironment, Purpose } from '../crypto/wrapped-key.ts';
 import { delay } from '../kernel/clock.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
 import type { ApiKeyRotation } from '../rotation/api-key-rotation.ts';
-import type { StartedRotation } from '../rotation/data-rotation.ts';
 import type { DestructionCandidate, KnownBackup, RootDestruction } from '../rotation/destruction.ts';
 import type { EmergencyResult, FullRotation, Waiting } from '../rotation/emergency.ts';
 import type { RootRotation } from '../rotation/root-rotation.ts';
+import type { StartedRotation } from '../rotation/start-rotation.ts';
 import type { WrappingRotation } from '../rotation/wrapping-rotation.ts';
 import type { Rotation } from '../storage/key-rotation-store.ts';
 import { type CliContext, type Core, withCore } from './context.ts';
@@ -25,6 +25,7 @@ const OPTIONS_BY_LEVEL = {
   wrapping: ['environment'],
   data: ['account', 'environment', 'purpose', 'wait'],
   fingerprints: ['account', 'environment', 'wait'],
+  digests: ['account', 'environment', 'purpose', 'wait'],
   'api-keys': ['environment'],
   signing: [],
   all: ['emergency'],
@@ -48,11 +49,14 @@ function rotateCommand(keyring: Command, tools: CliContext): void {
   keyring
     .command('rotate')
     .description('replace keys while the service runs')
-    .argument('<keys>', 'root, wrapping, data, fingerprints, api-keys, signing, or all: the first four')
-    .option('--account <id>', 'data, fingerprints: only keys of this account')
+    .argument('<keys>', 'root, wrapping, data, fingerprints, digests, api-keys, signing, or all: the first five')
+    .option('--account <id>', 'data, fingerprints, digests: only keys of this account')
     .option('--environment <environment>', 'only keys of sandbox, production or service', parseKeyEnvironment)
-    .option('--purpose <purpose>', 'data: only keys of this purpose, see keyring status')
-    .option('--wait', 'data, fingerprints: work in this process, unless a node does, and wait for the end')
+    .option(
+      '--purpose <purpose>',
+      'data, digests: only keys of this purpose, see keyring status; digests: pan-indexes only so',
+    )
+    .option('--wait', 'data, fingerprints, digests: work in this process, unless a node does, and wait for the end')
     .option('--prepare', 'root: only store the next root key, to copy it to other nodes first')
     .option(
       '--emergency',
@@ -68,7 +72,7 @@ function rotateCommand(keyring: Command, tools: CliContext): void {
 function toLevel(keys: string, options: RotateOptions): Level {
   const level = (Object.keys(OPTIONS_BY_LEVEL) as Level[]).find((each) => each === keys);
   if (level === undefined)
-    throw new UsageError('expected root, wrapping, data, fingerprints, api-keys, signing or all');
+    throw new UsageError('expected root, wrapping, data, fingerprints, digests, api-keys, signing or all');
   const accepted: readonly string[] = OPTIONS_BY_LEVEL[level];
   const refused = Object.keys(options).find((name) => name !== 'json' && !accepted.includes(name));
   if (refused !== undefined) throw new UsageError(`--${refused}: not for keyring rotate ${level}`);
@@ -79,7 +83,8 @@ async function rotateLevel(tools: CliContext, core: Core, level: Level, options:
   const services = await toServices(tools, core);
   if (level === 'root') return rotateRoot(tools, services, options);
   if (level === 'wrapping') return rotateWrapping(tools, services, options);
-  if (level === 'data' || level === 'fingerprints') return rotateRecords(tools, services, level, options);
+  if (level === 'data' || level === 'fingerprints' || level === 'digests')
+    return rotateRecords(tools, services, level, options);
   if (level === 'api-keys') return rotateApiKeys(tools, services, options);
   if (level === 'signing') return rotateSigning(tools, services, options);
   return rotateAll(tools, services, options);
@@ -92,15 +97,15 @@ const parseKeyEnvironment = (text: string): KeyEnvironment =>
   (['service', ...ENVIRONMENTS] as const).find((name) => name === text) ??
   invalidOption('expected sandbox, production or service');
 
-/** Returns the dependencies of the use cases of rotation, with the sealed columns of all tables. */
+/** Returns the dependencies of the use cases of rotation, with the columns of all tables that depend on keys. */
 async function toServices(tools: CliContext, core: Core) {
-  const [{ listSealedColumns }, { listBackups: list }] = await Promise.all([
+  const [{ listRotatedColumns }, { listBackups: list }] = await Promise.all([
     import('../tables.ts'),
     import('../backup/backup-store.ts'),
   ]);
-  const sealed = await listSealedColumns(tools.listSealedConsoleColumns);
+  const columns = await listRotatedColumns(tools.listRotatedConsoleColumns);
   const listBackups = (): Promise<readonly KnownBackup[]> => list(core.database);
-  return { ...core, sealed, listBackups };
+  return { ...core, ...columns, listBackups };
 }
 
 async function rotateRoot(tools: CliContext, services: Services, { prepare, json }: RotateOptions): Promise<void> {
@@ -152,22 +157,24 @@ const describeWrapping = ({ environment, version, rewrapped }: WrappingRotation)
 async function rotateRecords(
   tools: CliContext,
   services: Services,
-  level: 'data' | 'fingerprints',
+  level: 'data' | 'fingerprints' | 'digests',
   options: RotateOptions,
 ): Promise<void> {
-  const [{ startDataRotations }, { startFingerprintRotations }, { waitForRotations }] = await Promise.all([
+  const [{ startDataRotations }, { startFingerprintRotations }, { startDigestRotations }, waiting] = await Promise.all([
     import('../rotation/data-rotation.ts'),
     import('../rotation/fingerprint-rotation.ts'),
+    import('../rotation/digest-rotation.ts'),
     import('../rotation/emergency.ts'),
   ]);
   const { account, environment, wait, json } = options;
   if (account !== undefined) await services.accounts.get(account);
   const selection = { account, environment, purpose: options.purpose as Purpose | undefined };
-  const start = level === 'data' ? startDataRotations : startFingerprintRotations;
-  const started = await start(services, tools.operatorOrigin(), selection);
+  const starts = { data: startDataRotations, fingerprints: startFingerprintRotations, digests: startDigestRotations };
+  const started = await starts[level](services, tools.operatorOrigin(), selection);
   if (started.length === 0) throw new UsageError('no key is selected; see: cardvault keyring status');
   const { rotationRate } = tools.paths();
-  if (wait === true) await withWaiting(tools, services, rotationRate, (each) => waitForRotations(services, each));
+  if (wait === true)
+    await withWaiting(tools, services, rotationRate, (each) => waiting.waitForRotations(services, each));
   const text = wait === true ? 'every record is under the new versions' : PROGRESS;
   printResult(tools, json, { rotations: started.map(toDataView) }, `${describeData(started)}\n${text}`);
 }

@@ -15,12 +15,12 @@ export function keyringStatusCommand(keyring: Command, tools: CliContext): void 
     .option('--json', 'print JSON')
     .action(({ count, json }: { count: boolean; json?: boolean }) =>
       withCore(tools, async (core) => {
-        const [{ listKeyStates }, { listSealedColumns }] = await Promise.all([
+        const [{ listKeyStates }, { listRotatedColumns }] = await Promise.all([
           import('../rotation/key-states.ts'),
           import('../tables.ts'),
         ]);
-        const sealed = await listSealedColumns(tools.listSealedConsoleColumns);
-        const states = await listKeyStates({ ...core, sealed }, { count });
+        const columns = await listRotatedColumns(tools.listRotatedConsoleColumns);
+        const states = await listKeyStates({ ...core, ...columns }, { count });
         const keys = [await toRootView(core, states), ...states.map((state) => toView(state, core.clock()))];
         printResult(tools, json, keys, toTable(keys));
       }),

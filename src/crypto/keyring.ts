@@ -3,6 +3,7 @@ import type { Clock, Random } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { deriveKey, keyCheckValue } from './custody.ts';
+import { chooseCurrent, type DigestKey, DigestKeys } from './digest-keys.ts';
 import {
   type EncryptionContext,
   encryptionContext,
@@ -67,11 +68,11 @@ export interface RewrappedKey {
   readonly wrapped: Uint8Array;
 }
 
-/** One version of a key for keyed digests that are replaced one by one. */
-export interface DigestKey {
-  readonly version: number;
-  readonly key: KeyObject;
-  readonly createdAt: number;
+/** The versions of a key for digests, with the time at which they were read. */
+interface ReadDigestKeys {
+  readonly keys: DigestKeys;
+  readAt: number;
+  reading: Promise<void> | undefined;
 }
 
 /** Keys that are not stored yet. */
@@ -99,6 +100,7 @@ export class Keyring {
   readonly #checks = new Map<string, Promise<void>>();
   readonly #additions = new Map<string, Promise<UnwrappedKey>>();
   readonly #unversioned = new Map<string, KeyObject>();
+  readonly #digests = new Map<string, ReadDigestKeys>();
   readonly #versioned = new Map<string, { readonly keys: readonly DigestKey[]; readonly readAt: number }>();
 
   constructor(options: {
@@ -141,6 +143,64 @@ export class Keyring {
     return unseal(key.key, context, sealed);
   }
 
+  /**
+   * Returns the versions of a key for digests and MACs that name their version. The object is updated while it is used:
+   * versions that were read within `keyRefreshMs` are returned as they are, those of `keyStaleMs` while newer ones are read,
+   * and older ones after that.
+   */
+  async digests(owner: KeyOwner): Promise<DigestKeys> {
+    const name = nameOf(owner);
+    let known = this.#digests.get(name);
+    if (known === undefined) {
+      const keys = new DigestKeys(() => this.#refreshDigests(owner, name));
+      known = { keys, readAt: Number.NEGATIVE_INFINITY, reading: undefined };
+      this.#digests.set(name, known);
+    }
+    return known.keys.refresh();
+  }
+
+  /** Like `digests`, for a key that exists since the first commit of the vault: throws `MissingKeyError` instead of creating one. */
+  async firstDigests(owner: KeyOwner): Promise<DigestKeys> {
+    if ((await this.#store.find(owner)).length === 0) throw new MissingKeyError(owner);
+    return this.digests(owner);
+  }
+
+  /** Returns undefined when the caller need not wait. */
+  #refreshDigests(owner: KeyOwner, name: string): Promise<void> | undefined {
+    const known = this.#digests.get(name);
+    if (known === undefined) return undefined;
+    const age = Math.abs(this.#clock() - known.readAt);
+    if (age < LIMITS.keyRefreshMs) return undefined;
+    known.reading ??= this.#readDigests(owner, known).finally(() => {
+      known.reading = undefined;
+    });
+    if (age >= LIMITS.keyStaleMs) return known.reading;
+    // The next use reads them again when this fails.
+    known.reading.catch(() => undefined);
+    return undefined;
+  }
+
+  async #readDigests(owner: KeyOwner, known: ReadDigestKeys): Promise<void> {
+    const now = this.#clock();
+    let rows = await this.#store.find(owner);
+    if (rows.length === 0) {
+      await this.#add(owner, 1);
+      rows = await this.#store.find(owner);
+    }
+    const versions = await this.#toDigestKeys(rows);
+    known.keys.replace(versions, chooseCurrent(versions, now));
+    known.readAt = now;
+  }
+
+  #toDigestKeys(rows: readonly WrappedKey[]): Promise<DigestKey[]> {
+    return Promise.all(
+      rows.toReversed().map(async (row) => {
+        const { key } = this.#unwrapped.get(row.id) ?? (await this.#unwrap(row));
+        return { version: row.version, key, createdAt: row.createdAt };
+      }),
+    );
+  }
+
   /** Returns a key for keyed digests: the first version, because digests must remain comparable. */
   async digestKey(owner: KeyOwner): Promise<KeyObject> {
     const name = nameOf(owner);
@@ -168,12 +228,7 @@ export class Keyring {
       await this.#add(owner, 1);
       rows = await this.#store.find(owner);
     }
-    const keys = await Promise.all(
-      rows.toReversed().map(async (row) => {
-        const { key } = this.#unwrapped.get(row.id) ?? (await this.#unwrap(row));
-        return { version: row.version, key, createdAt: row.createdAt };
-      }),
-    );
+    const keys = await this.#toDigestKeys(rows);
     this.#versioned.set(name, { keys, readAt: now });
     return keys;
   }
@@ -265,6 +320,7 @@ export class Keyring {
   forget(ids: readonly string[]): void {
     for (const id of ids) this.#unwrapped.delete(id);
     this.#versioned.clear();
+    for (const known of this.#digests.values()) known.readAt = Number.NEGATIVE_INFINITY;
     for (const [name, { current }] of this.#sealing) if (ids.includes(current.hexId)) this.#sealing.delete(name);
   }
 

@@ -1,17 +1,18 @@
 import assert from 'node:assert/strict';
 import { createSecretKey } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { DigestKeys } from './digest-keys.ts';
 import { computeRowMac, isRowMacValid } from './row-mac.ts';
 
-const key = createSecretKey(Buffer.alloc(32, 1));
-const other = createSecretKey(Buffer.alloc(32, 2));
+const key = DigestKeys.of(createSecretKey(Buffer.alloc(32, 1)));
+const other = DigestKeys.of(createSecretKey(Buffer.alloc(32, 2)));
 
 describe('the MAC of a row', () => {
   const columns = ['acct_1', 7, null, new Uint8Array([1, 2])];
   const mac = computeRowMac(key, 'accounts', columns);
 
   it('is valid for the row it was computed for', () => {
-    assert.equal(mac.length, 32);
+    assert.equal(mac.length, 33);
     assert.equal(isRowMacValid(key, 'accounts', columns, mac), true);
   });
 

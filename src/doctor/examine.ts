@@ -18,11 +18,11 @@ import { KeyAges, type KeyPeriods } from '../rotation/key-ages.ts';
 import { listUnprovenClockRecords } from '../storage/clock-record-store.ts';
 import { unfinishedCopy } from '../storage/copy.ts';
 import type { DatabaseReads } from '../storage/database.ts';
+import type { RotatedColumns } from '../storage/digest-columns.ts';
 import { knownSchema, schemaVersion } from '../storage/migrate.ts';
 import type { DatabaseOptions } from '../storage/open.ts';
 import { openReadOnly } from '../storage/open-read-only.ts';
 import { isLocalAddress } from '../storage/postgres/address.ts';
-import type { SealedColumns } from '../storage/sealed-columns.ts';
 import { sadKeyFolder } from '../storage/sqlite/sad-key-files.ts';
 import { checkCertificate } from './certificate.ts';
 import { type Check, faultsOr, ok, problem, warning } from './check.ts';
@@ -76,12 +76,11 @@ export interface Installation {
   readonly backupMaxAges: Readonly<Record<'backup' | 'drill', number | undefined>>;
 }
 
-export interface ExamineOptions {
+export interface ExamineOptions extends RotatedColumns {
   /** Returns the settings; throws an `OperatorError` with a list of problems when they are invalid. */
   readonly installation: () => Installation;
   /** Names of the variables of the environment. */
   readonly variables: readonly string[];
-  readonly sealed: readonly SealedColumns[];
   readonly clock: Clock;
   readonly stopwatch: MonotonicClock;
   readonly random: Random;
@@ -336,9 +335,9 @@ async function examineVault(
   options: ExamineOptions,
   custody: (hasProductionKeys: boolean) => readonly Check[],
 ): Promise<readonly Check[]> {
-  const { clock, sealed } = options;
+  const { clock, sealed, digests } = options;
   const { checks, now } = await examineSettings(database, installation.database, installation.workers, clock);
-  const keyAges = new KeyAges({ database, clock: () => now, sealed, periods: installation.keyPeriods });
+  const keyAges = new KeyAges({ database, clock: () => now, sealed, digests, periods: installation.keyPeriods });
   const parts: readonly (readonly [string, () => Promise<readonly Check[]>])[] = [
     [
       'schema',

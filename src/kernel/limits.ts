@@ -193,8 +193,10 @@ export const LIMITS = {
   keyRefreshMs: 2000,
   /** How long a replaced key may still seal records: requests that were in progress when it was replaced. */
   keyHandoverMs: 5000,
-  /** Shortest length of a phase in which the key of fingerprints is replaced: no request takes that long. */
-  fingerprintHandoverMs: 60_000,
+  /** How long a process uses keys of digests before it waits for newer ones; far less than `digestHandoverMs`. */
+  keyStaleMs: 10_000,
+  /** Shortest length of a phase in which a key of fingerprints or other digests is replaced: no request takes that long. */
+  digestHandoverMs: 60_000,
   /** Age of a replaced key before which it is never destroyed; `--destroy-now` waits for the shorter time. */
   keyRetirementMs: 60 * 60_000,
   urgentKeyRetirementMs: 60_000,

@@ -10,7 +10,7 @@ import { OperatorError } from '../kernel/operator-error.ts';
 import { commitOrThrow } from '../storage/database.ts';
 import { findRotation, reopenRotation } from '../storage/key-rotation-store.ts';
 import { destroyKey, lockKey } from '../storage/wrapped-key-store.ts';
-import { countOpenable, type KeyState, type KeyStateServices, listKeyStates } from './key-states.ts';
+import { countOpenable, countValidDigests, type KeyState, type KeyStateServices, listKeyStates } from './key-states.ts';
 import { keyDestroyed, ROOT_OWNER, rootDestroyed } from './rotation-events.ts';
 
 /** A verified backup that has not ended. */
@@ -50,7 +50,9 @@ export async function listDestructionCandidates(
   services: DestructionServices,
   { now }: DestructionOptions,
 ): Promise<DestructionCandidate[]> {
-  const states = (await listKeyStates(services)).filter(({ state, kind }) => state === 'retiring' && kind !== 'digest');
+  const states = (await listKeyStates(services)).filter(
+    ({ state, kind }) => state === 'retiring' && kind !== 'permanent',
+  );
   const backups = await services.listBackups();
   const at = services.clock();
   const candidates: DestructionCandidate[] = [];
@@ -61,7 +63,7 @@ export async function listDestructionCandidates(
     candidates.push({
       key: each.key,
       leftOver: dependents - needing,
-      hasLateRows: kind === 'data' && needing > 0 && rotation?.finishedAt !== undefined,
+      hasLateRows: (kind === 'data' || kind === 'digest') && needing > 0 && rotation?.finishedAt !== undefined,
       backups: judged.older,
       obstacle: findObstacle(each, needing, at, now) ?? judged.obstacle,
     });
@@ -72,6 +74,7 @@ export async function listDestructionCandidates(
 /** Counts rows or keys that need the version: a row that it does not open was altered, and needs no key. */
 async function countNeeding(services: DestructionServices, { kind, key, rotation, dependents = 0 }: KeyState) {
   if (kind === 'data' && dependents > 0) return countOpenable(services, key);
+  if (kind === 'digest' && dependents > 0) return countValidDigests(services, key);
   if (kind === 'fingerprints') return Math.max(0, dependents - (rotation?.leftOver ?? 0));
   return dependents;
 }

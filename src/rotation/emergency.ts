@@ -3,8 +3,8 @@ import type { KeyEnvironment } from '../crypto/wrapped-key.ts';
 import { SECOND } from '../kernel/clock.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { listRotations, type Rotation } from '../storage/key-rotation-store.ts';
-import { type RotationServices, type StartedRotation, startDataRotations } from './data-rotation.ts';
+import { EXPIRY_PHASE, listRotations, type Rotation } from '../storage/key-rotation-store.ts';
+import { type RotationServices, startDataRotations } from './data-rotation.ts';
 import {
   type DestructionCandidate,
   type DestructionServices,
@@ -13,9 +13,11 @@ import {
   findRootDestruction,
   type RootDestruction,
 } from './destruction.ts';
+import { startDigestRotations } from './digest-rotation.ts';
 import { startFingerprintRotations } from './fingerprint-rotation.ts';
 import { SAD_PURPOSE } from './key-kinds.ts';
 import { type RootRotation, type RootServices, rotateRootKey } from './root-rotation.ts';
+import type { StartedRotation } from './start-rotation.ts';
 import { rotateWrappingKey, type WrappingRotation } from './wrapping-rotation.ts';
 
 export const KEY_ENVIRONMENTS: readonly KeyEnvironment[] = ['service', ...ENVIRONMENTS];
@@ -23,28 +25,33 @@ export const KEY_ENVIRONMENTS: readonly KeyEnvironment[] = ['service', ...ENVIRO
 export interface FullRotation {
   readonly root: RootRotation;
   readonly wrapping: readonly WrappingRotation[];
+  /** The rotations of data keys, fingerprints and digests. */
   readonly data: readonly StartedRotation[];
 }
 
 /**
  * Replaces the keys of all levels, from the root key downwards: an attacker with an older key then opens none of the keys below.
- * The data keys are rotated in the background.
+ * What is under data keys, fingerprints and digests is replaced in the background. `withPanIndexes`: the indexes that clients see as well.
  */
 export async function rotateEverything(
   services: RotationServices & RootServices,
   origin: Origin,
+  options: { readonly withPanIndexes?: boolean } = {},
 ): Promise<FullRotation> {
   const root = await rotateRootKey(services, origin);
   const wrapping: WrappingRotation[] = [];
   for (const environment of KEY_ENVIRONMENTS) wrapping.push(await rotateWrappingKey(services, origin, environment));
   const data = await startDataRotations(services, origin, {});
-  return { root, wrapping, data: [...data, ...(await startFingerprintRotations(services, origin, {}))] };
+  const fingerprints = await startFingerprintRotations(services, origin, {});
+  const digests = await startDigestRotations(services, origin, {}, options);
+  return { root, wrapping, data: [...data, ...fingerprints, ...digests] };
 }
 
-/** Returns the rotations of data keys in progress, without those that end with the hours of expiry of captures. */
+/** Returns the rotations in progress that have work, without those that end with the hours of expiry of captures, or with other rows. */
 export const listUnfinished = async ({ database }: Pick<RotationServices, 'database'>): Promise<Rotation[]> =>
   (await listRotations(database)).filter(
-    ({ finishedAt, purpose }) => finishedAt === undefined && purpose !== SAD_PURPOSE && purpose !== 'wrapping',
+    ({ finishedAt, purpose, phase }) =>
+      finishedAt === undefined && purpose !== SAD_PURPOSE && purpose !== 'wrapping' && phase !== EXPIRY_PHASE,
   );
 
 export interface Waiting {
@@ -88,7 +95,7 @@ export async function rotateInEmergency(
   const started = await findRootDestruction(services, { now: true });
   if (started.checkValue !== undefined && started.obstacle === undefined)
     await destroyFormerRootKey(services, origin, { now: true });
-  const rotation = await rotateEverything(services, origin);
+  const rotation = await rotateEverything(services, origin, { withPanIndexes: true });
   await waitForRotations(services, waiting);
   // A request that began before the rotation may still commit what it sealed.
   await waiting.pause(LIMITS.urgentKeyRetirementMs);

@@ -1,8 +1,9 @@
 import { type Clock, DAY, MINUTE } from '../kernel/clock.ts';
 import { type DatabaseReads, integer, integerOrNull } from '../storage/database.ts';
+import type { RotatedColumns } from '../storage/digest-columns.ts';
 import { findRotation } from '../storage/key-rotation-store.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
-import { SAD_PURPOSE } from './key-kinds.ts';
+import { API_KEY_PURPOSE, FINGERPRINT_PURPOSE, PAN_INDEX_PURPOSE, SAD_PURPOSE } from './key-kinds.ts';
 import { ROOT_OWNER } from './rotation-events.ts';
 
 /** Days after which keys are to be rotated; 0: never. */
@@ -10,6 +11,8 @@ export interface KeyPeriods {
   readonly rootDays: number;
   readonly wrappingDays: number;
   readonly dataDays: number;
+  /** For keys of fingerprints, digests and MACs. */
+  readonly digestDays: number;
 }
 
 export interface OverdueKeys {
@@ -34,19 +37,15 @@ export class KeyAges {
   readonly #database: DatabaseReads;
   readonly #clock: Clock;
   readonly #sealed: readonly SealedColumns[];
+  readonly #digests: RotatedColumns['digests'];
   readonly #periods: KeyPeriods;
   #known: { readonly overdue: OverdueKeys; readonly at: number } | undefined;
 
-  constructor(options: {
-    database: DatabaseReads;
-    clock: Clock;
-    /** Sealed columns whose data keys are counted. */
-    sealed: readonly SealedColumns[];
-    periods: KeyPeriods;
-  }) {
+  constructor(options: RotatedColumns & { database: DatabaseReads; clock: Clock; periods: KeyPeriods }) {
     this.#database = options.database;
     this.#clock = options.clock;
     this.#sealed = options.sealed;
+    this.#digests = options.digests;
     this.#periods = options.periods;
   }
 
@@ -59,14 +58,23 @@ export class KeyAges {
   }
 
   async #count(now: number): Promise<OverdueKeys> {
-    const { rootDays, wrappingDays, dataDays } = this.#periods;
+    const { rootDays, wrappingDays, dataDays, digestDays } = this.#periods;
     const counts = [await this.#countRoot(now, rootDays), await this.#countOlder('wrapping', true, now, wrappingDays)];
     const purposes = new Map(this.#sealed.map(({ purpose, scope }) => [purpose, scope === 'service']));
     for (const [purpose, isOfService] of [...purposes, [SAD_PURPOSE, true] as const])
       counts.push(await this.#countOlder(purpose, isOfService, now, dataDays));
+    for (const [purpose, isOfService] of this.#listDigestPurposes())
+      counts.push(await this.#countOlder(purpose, isOfService, now, digestDays));
     const since = counts.flatMap((each) => each.since ?? []);
     const count = counts.reduce((sum, each) => sum + each.count, 0);
     return { count, since: since.length === 0 ? undefined : Math.min(...since) };
+  }
+
+  /** Without the indexes that clients see, whose rotation changes them: it needs a reason. */
+  #listDigestPurposes(): readonly (readonly [purpose: string, isOfService: boolean])[] {
+    const scopes = new Map(this.#digests.map(({ purpose, scope }) => [purpose, scope === 'service']));
+    scopes.delete(PAN_INDEX_PURPOSE);
+    return [...scopes, [API_KEY_PURPOSE, true], [FINGERPRINT_PURPOSE, false]];
   }
 
   async #countRoot(now: number, days: number): Promise<OverdueKeys> {

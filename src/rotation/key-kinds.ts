@@ -10,11 +10,17 @@ export const API_KEY_PURPOSE: Purpose = 'api-keys';
 /** The key of the fingerprints of an account's tokens. */
 export const FINGERPRINT_PURPOSE: Purpose = 'fingerprints';
 
+/** The key of the indexes of card numbers that clients see: its rotation changes them. */
+export const PAN_INDEX_PURPOSE: Purpose = 'pan-indexes';
+
+/** Keys of digests and MACs that name their version, so that each can be computed again, see `crypto/digest-keys.ts`. */
+export const DIGEST_PURPOSES: readonly Purpose[] = ['clock', 'journal', 'row-macs'];
+
 /**
  * The use of a key: it wraps other keys, it seals rows, it wraps the keys of hours of expiry, it makes the digests of API keys, it makes fingerprints of card numbers,
- * or it makes other digests and MACs, which have to stay comparable.
+ * it makes other digests and MACs, or it is kept permanently: it chose, identified or signed what stays as it is.
  */
-export type KeyKind = 'wrapping' | 'data' | 'sad' | 'api-keys' | 'fingerprints' | 'digest';
+export type KeyKind = 'wrapping' | 'data' | 'sad' | 'api-keys' | 'fingerprints' | 'digest' | 'permanent';
 
 /** Returns what the key of an owner does, given the sealed columns of all tables. */
 export function kindOf({ account, environment, purpose }: KeyOwner, sealed: readonly SealedColumns[]): KeyKind {
@@ -22,13 +28,13 @@ export function kindOf({ account, environment, purpose }: KeyOwner, sealed: read
   if (purpose === SAD_PURPOSE) return 'sad';
   if (purpose === API_KEY_PURPOSE) return 'api-keys';
   if (purpose === FINGERPRINT_PURPOSE) return 'fingerprints';
-  // An account's key and a digest key of the environment may share the name of a purpose.
+  if (DIGEST_PURPOSES.includes(purpose)) return 'digest';
   const seals = sealed.some(
     (columns) =>
       columns.purpose === purpose &&
       (columns.scope === 'service' ? environment === 'service' && account === '' : account !== ''),
   );
-  return seals ? 'data' : 'digest';
+  return seals ? 'data' : 'permanent';
 }
 
 export const ownerName = ({ account, environment, purpose }: KeyOwner): string =>

@@ -1,4 +1,5 @@
 import { countKeysByDigestVersion } from '../accounts/api-key-store.ts';
+import { versionByte } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import { parseKeyId, UnsealError } from '../crypto/seal.ts';
@@ -7,8 +8,16 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, isAlteration } from '../storage/database.ts';
+import {
+  countDigests,
+  type DigestColumn,
+  isOfVersion,
+  type RotatedColumns,
+  readDigestRows,
+} from '../storage/digest-columns.ts';
 import { listRotations, type Rotation } from '../storage/key-rotation-store.ts';
-import { countSealed, readAllSealedRows, type SealedColumns } from '../storage/sealed-columns.ts';
+import { positionOf, type RowPosition } from '../storage/owned-rows.ts';
+import { countSealed, readAllSealedRows } from '../storage/sealed-columns.ts';
 import { listWrappedKeys, wrappedKeyStore } from '../storage/wrapped-key-store.ts';
 import { countTokensByFingerprintVersion } from '../vault/fingerprint-rekeying.ts';
 import { type KeyKind, kindOf, ownerName } from './key-kinds.ts';
@@ -21,18 +30,20 @@ export interface KeyState {
   readonly state: 'current' | 'retiring' | 'destroyed';
   /** Time at which the next version replaced it. */
   readonly replacedAt: number | undefined;
-  /** Rows that are sealed, or keys that are wrapped, under it. Undefined for digest keys, and where nothing is counted. */
+  /** Rows that are sealed, digests, or keys that are wrapped, under it. Undefined for permanent keys, and where nothing is counted. */
   readonly dependents: number | undefined;
   /** The newest rotation of the key. */
   readonly rotation: Rotation | undefined;
 }
 
-export interface KeyStateServices {
+export interface KeyStateServices extends RotatedColumns {
   readonly database: Database;
   readonly sadKeys: SadKeys;
-  readonly sealed: readonly SealedColumns[];
   readonly clock: Clock;
 }
+
+/** The kinds whose dependents are counted by reading all their rows. */
+const COUNTED: readonly KeyKind[] = ['data', 'sad', 'fingerprints', 'digest'];
 
 /** Lists every version of every key. `count`: reads all sealed rows of the vault. */
 export async function listKeyStates(services: KeyStateServices, { count = true } = {}): Promise<KeyState[]> {
@@ -46,7 +57,7 @@ export async function listKeyStates(services: KeyStateServices, { count = true }
     const name = ownerName(key);
     const kind = kindOf(key, sealed);
     let dependents = kind === 'wrapping' ? (wrapped.get(key.id) ?? 0) : undefined;
-    if (kind === 'api-keys' || (count && (kind === 'data' || kind === 'sad' || kind === 'fingerprints'))) {
+    if (kind === 'api-keys' || (count && COUNTED.includes(kind))) {
       const known = counts.get(name) ?? (await countDependents(services, key));
       counts.set(name, known);
       dependents = known.get(key.id) ?? 0;
@@ -76,13 +87,14 @@ function countWrapped(keys: readonly WrappedKey[]): ReadonlyMap<string, number> 
 
 /** Counts what is sealed under the versions of a data key, by their ids. */
 export async function countDependents(
-  { database, sadKeys, sealed, clock }: KeyStateServices,
+  { database, sadKeys, sealed, digests, clock }: KeyStateServices,
   owner: KeyOwner,
 ): Promise<Map<string, number>> {
   const kind = kindOf(owner, sealed);
   if (kind === 'sad') return sadKeys.countByWrappingKey(owner.environment as Environment);
   if (kind === 'api-keys') return countApiKeys(database, clock, owner);
   if (kind === 'fingerprints') return countFingerprints(database, owner);
+  if (kind === 'digest') return countDigestsByKey(database, listDigestColumns(digests, owner), owner);
   const counts = new Map<string, number>();
   for (const columns of sealed.filter((each) => kindOf(owner, [each]) === 'data')) {
     for (const [id, number] of await countSealed(database, columns, owner, LIMITS.rowsPerSealedCount))
@@ -104,6 +116,51 @@ async function countFingerprints(database: Database, owner: KeyOwner): Promise<M
   const counts = await countTokensByFingerprintVersion(database, tenant);
   const versions = await wrappedKeyStore(database).find(owner);
   return new Map(versions.map(({ id, version }) => [id, counts.get(version) ?? 0]));
+}
+
+/** Returns the columns of digests under the key of an owner. */
+export const listDigestColumns = (
+  digests: readonly DigestColumn[],
+  { account, purpose }: KeyOwner,
+): readonly DigestColumn[] =>
+  digests.filter((column) => column.purpose === purpose && (column.scope === 'service') === (account === ''));
+
+/** Counts digests by the id of their key. */
+async function countDigestsByKey(
+  database: Database,
+  columns: readonly DigestColumn[],
+  owner: KeyOwner,
+): Promise<Map<string, number>> {
+  const versions = await wrappedKeyStore(database).find(owner);
+  const counts = new Map<string, number>();
+  for (const column of columns) {
+    const found = await countDigests(database, column, owner, LIMITS.rowsPerSealedCount);
+    for (const { id, version } of versions)
+      counts.set(id, (counts.get(id) ?? 0) + (found.get(String(versionByte(version))) ?? 0));
+  }
+  return counts;
+}
+
+/** Counts the digests under this version that it has made, or that cannot be checked; the rows of the others were altered. */
+export async function countValidDigests(
+  { database, keyring, digests }: Pick<KeyStateServices, 'database' | 'digests'> & { readonly keyring: Keyring },
+  key: WrappedKey,
+): Promise<number> {
+  let count = 0;
+  for (const column of listDigestColumns(digests, key)) {
+    for (let after: RowPosition; ; ) {
+      const rows = await readDigestRows(database, column, key, { after, limit: LIMITS.rowsPerRotationStep });
+      const parts = { database, keyring, scope: key, keys: await keyring.digests(key) };
+      for (const row of rows) {
+        if (!isOfVersion(row[column.column], key.version)) continue;
+        if (column.renew === undefined || (await column.renew(parts, row)) !== 'altered') count++;
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < LIMITS.rowsPerRotationStep) break;
+      after = positionOf(column, last);
+    }
+  }
+  return count;
 }
 
 /** Counts the rows that are sealed under this version and that it opens; the others were altered. */

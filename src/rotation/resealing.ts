@@ -1,4 +1,5 @@
 import { buildAuditEntry, SERVICE_ORIGIN } from '../audit/audit.ts';
+import { versionByte } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
 import { parseKeyId, UnsealError } from '../crypto/seal.ts';
@@ -7,6 +8,7 @@ import { type Clock, HOUR, SECOND } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Database, isAlteration, type Row, type UnitOfWork, type Write } from '../storage/database.ts';
+import { countDigests, isOfVersion, type RotatedColumns, readDigestRows } from '../storage/digest-columns.ts';
 import {
   advanceRotation,
   findDueRotation,
@@ -16,27 +18,27 @@ import {
   type StepResult,
   startNextPass,
   startNextPhase,
+  waitForExpiry,
 } from '../storage/key-rotation-store.ts';
-import { positionOf, readSealedRows, replaceSealed, type SealedColumns } from '../storage/sealed-columns.ts';
+import { type OwnedRows, positionOf } from '../storage/owned-rows.ts';
+import { readSealedRows, replaceSealed, type SealedColumns } from '../storage/sealed-columns.ts';
 import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
 import { loadFingerprintKeys } from '../vault/fingerprint-keys.ts';
 import { readTokensToRekey, rekeyToken, tokenPosition } from '../vault/fingerprint-rekeying.ts';
 import { kindOf } from './key-kinds.ts';
-import { keyIdOf } from './key-states.ts';
+import { keyIdOf, listDigestColumns } from './key-states.ts';
 import { rotationFinished } from './rotation-events.ts';
 
-/** How often the keys of sensitive authentication data are counted: they end with their captures. */
-const SAD_CHECK_MS = HOUR;
+/** How often rows are counted that end by themselves, as the keys of sensitive authentication data do with their captures. */
+const EXPIRY_CHECK_MS = HOUR;
 /** Steps for each second; a step reads this part of the rate. */
 const STEPS_PER_SECOND = 10;
 
-export interface ResealingOptions {
+export interface ResealingOptions extends RotatedColumns {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly sadKeys: SadKeys;
   readonly clock: Clock;
-  /** The sealed columns of all tables of the vault and the console. */
-  readonly sealed: readonly SealedColumns[];
   /** Rows that are sealed again each second, at most; infinite for no limit. */
   readonly rate: number;
   /** Called before each step. */
@@ -47,7 +49,7 @@ export interface ResealingOptions {
 }
 
 /**
- * Seals rows again under the newest version of their key, while the vault is used. It reads every row of the key's owner in
+ * Seals rows again under the newest version of their key, and computes digests again, while the vault is used. It reads every row of the key's owner in
  * the order of the tables' keys, and replaces a sealed value only when it is still the one that was read. The position is
  * stored after each step, so that any node continues after a crash. Passes repeat until one that started after every node
  * knew the new version found nothing under an older one.
@@ -80,6 +82,7 @@ export class Resealing {
     const kind = kindOf(owner, this.#options.sealed);
     if (kind === 'sad') return this.#checkSadKeys(rotation, owner);
     if (kind === 'fingerprints') return this.#rekey(rotation, owner);
+    if (kind === 'digest') return this.#renewDigests(rotation, owner);
     const tables = this.#options.sealed.filter((columns) => kindOf(owner, [columns]) === 'data');
     const at = tables.findIndex(({ table }) => table === rotation.position?.table);
     const columns = tables[Math.max(0, at)];
@@ -143,6 +146,68 @@ export class Resealing {
     return { resealed: writes.length, leftOver };
   }
 
+  /** Computes the next digests again that are under an older version. */
+  async #renewDigests(rotation: Rotation, owner: KeyOwner): Promise<void> {
+    const { database, keyring, onResealed, pause } = this.#options;
+    const keys = await keyring.digests(owner);
+    // Other processes may not verify digests of this version yet.
+    if (keys.current.version < rotation.version) return pause(LIMITS.keyRefreshMs / 2);
+    const tables = listDigestColumns(this.#options.digests, owner).filter(({ renew }) => renew !== undefined);
+    const at = tables.findIndex(({ table }) => table === rotation.position?.table);
+    const column = tables[Math.max(0, at)];
+    if (column === undefined) return this.#endDigestPass(rotation, owner, NOTHING);
+    const limit = this.#rowsPerStep();
+    const after = at < 0 ? undefined : rotation.position?.key;
+    const rows = await readDigestRows(database, column, owner, { after, limit });
+    const isOld = (row: Row): boolean =>
+      row[column.column] !== null && !isOfVersion(row[column.column], keys.current.version);
+    const parts = { database, keyring, scope: owner, keys };
+    const found = await Promise.all(
+      rows.filter(isOld).map(async (row) => ({ row, writes: (await column.renew?.(parts, row)) ?? [] })),
+    );
+    const commits = found.flatMap(({ row, writes }) =>
+      writes === 'altered' || writes.length === 0 ? [] : [{ ...accountOfRow(row, owner), writes }],
+    );
+    // Each row alone, because one that a request has changed in the meantime is read again in the next pass.
+    await Promise.all(commits.map((unit) => this.#commit(unit)));
+    const leftOver = found.filter(({ writes }) => writes === 'altered').length;
+    const result = { resealed: commits.length, leftOver };
+    const next = nextPosition(column, tables, rows, limit);
+    if (next === undefined) await this.#endDigestPass(rotation, owner, result);
+    else await this.#commit({ ...accountOf(owner), writes: [advanceRotation(rotation, next, result)] });
+    onResealed(owner.purpose, result.resealed);
+    await this.#pace(result.resealed, rows.length);
+  }
+
+  /**
+   * No process makes digests under an older version any more once two handovers have passed: one until every process knew the new
+   * version, and one in which requests ended that had begun before. Rows that cannot be computed again are waited for.
+   */
+  async #endDigestPass(rotation: Rotation, owner: KeyOwner, result: StepResult): Promise<void> {
+    const now = this.#options.clock();
+    const handedOverAt = rotation.startedAt + 2 * LIMITS.digestHandoverMs;
+    if (rotation.passResealed + result.resealed > 0 || rotation.passStartedAt < handedOverAt) {
+      const write = startNextPass(rotation, result, Math.max(now, handedOverAt));
+      await this.#commit({ ...accountOf(owner), writes: [write] });
+      return;
+    }
+    if (!(await this.#hasExpiringRows(rotation, owner))) return this.#finish(rotation, result, now);
+    await this.#commit({ ...accountOf(owner), writes: [waitForExpiry(rotation, result, now + EXPIRY_CHECK_MS)] });
+  }
+
+  /** True while rows exist under an older version whose digests cannot be computed again. */
+  async #hasExpiringRows({ version }: Rotation, owner: KeyOwner): Promise<boolean> {
+    const { database, digests } = this.#options;
+    const versions = await wrappedKeyStore(database).find(owner);
+    const older = versions.filter((each) => each.version < version).map((each) => String(versionByte(each.version)));
+    for (const column of listDigestColumns(digests, owner)) {
+      if (column.renew !== undefined) continue;
+      const counts = await countDigests(database, column, owner, LIMITS.rowsPerSealedCount);
+      if (older.some((byte) => counts.has(byte))) return true;
+    }
+    return false;
+  }
+
   /** Does the work of a phase on the next tokens. */
   async #rekey(rotation: Rotation, owner: KeyOwner): Promise<void> {
     const { database, keyring, onResealed } = this.#options;
@@ -173,7 +238,7 @@ export class Resealing {
       return;
     }
     if (rotation.phase >= LAST_PHASE) return this.#finish(rotation, result, now);
-    const write = startNextPhase(rotation, result, now + LIMITS.fingerprintHandoverMs);
+    const write = startNextPhase(rotation, result, now + LIMITS.digestHandoverMs);
     await this.#commit({ ...accountOf(rotation), writes: [write] });
   }
 
@@ -209,7 +274,7 @@ export class Resealing {
     const versions = await wrappedKeyStore(database).find(owner);
     const older = versions.filter(({ version, id }) => version < rotation.version && counts.has(id));
     if (older.length === 0) return this.#endPass(rotation, NOTHING);
-    await this.#commit({ writes: [startNextPass(rotation, NOTHING, clock() + SAD_CHECK_MS)] });
+    await this.#commit({ writes: [startNextPass(rotation, NOTHING, clock() + EXPIRY_CHECK_MS)] });
   }
 
   /** A conflict means that a request or another node was first: the next step reads again. */
@@ -222,6 +287,12 @@ export class Resealing {
 const LAST_PHASE = 3;
 
 const NOTHING: StepResult = { resealed: 0, leftOver: 0 };
+
+/** The account of a row, where the key belongs to the service. */
+const accountOfRow = (row: Row, { account }: Pick<KeyOwner, 'account'>) => {
+  const owner = account === '' ? row['account'] : account;
+  return typeof owner === 'string' && owner !== '' ? { account: owner } : {};
+};
 
 const accountOf = ({ account }: Pick<KeyOwner, 'account'>) => (account === '' ? {} : { account });
 
@@ -239,9 +310,9 @@ function contextOf({ contexts }: SealedColumns, row: Row, column: string) {
 }
 
 /** Returns where the pass continues; undefined at its end. */
-function nextPosition(
-  columns: SealedColumns,
-  tables: readonly SealedColumns[],
+function nextPosition<Columns extends OwnedRows>(
+  columns: Columns,
+  tables: readonly Columns[],
   rows: readonly Row[],
   limit: number,
 ): RotationPosition | undefined {

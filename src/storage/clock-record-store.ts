@@ -1,9 +1,10 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { computeRowMac, isRowMacValid } from '../crypto/row-mac.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Distrust, KnownJump } from '../kernel/time-guard.ts';
-import { type Database, type DatabaseReads, type Row, text, type Write, write } from './database.ts';
+import { blob, type Database, type DatabaseReads, type Row, text, type Write, write } from './database.ts';
+import type { DigestColumn } from './digest-columns.ts';
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -34,6 +35,24 @@ export function findKnownJump({ trusted, distrust }: Partial<ClockRecords>): Kno
 }
 
 const TABLE = 'clock_records';
+const REPLACE_MAC = 'update clock_records set mac = ? where name = ? and record = ? and mac = ?';
+
+const bound = (row: Row): string[] => [text(row, 'name'), text(row, 'record')];
+
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: TABLE,
+    purpose: 'clock',
+    scope: 'service',
+    key: ['name'],
+    column: 'mac',
+    selects: ['record'],
+    renew: async ({ keys }, row) =>
+      isRowMacValid(keys, TABLE, bound(row), row['mac'])
+        ? [write(REPLACE_MAC, [computeRowMac(keys, TABLE, bound(row)), ...bound(row), blob(row, 'mac')], 1)]
+        : 'altered',
+  },
+];
 const FIND = 'select name, record, mac from clock_records';
 const UPSERT = `insert into clock_records (name, record, mac) values (?, ?, ?)
   on conflict (name) do update set record = excluded.record, mac = excluded.mac`;
@@ -48,25 +67,27 @@ export async function listUnprovenClockRecords(database: DatabaseReads): Promise
 /** Stores the records of the clock. Each has a MAC: a record that was altered in the database counts as missing. */
 export class ClockRecordStore {
   readonly #database: Database;
-  readonly #macKey: KeyObject;
+  readonly #macKey: DigestKeys;
 
-  private constructor(database: Database, macKey: KeyObject) {
+  private constructor(database: Database, macKey: DigestKeys) {
     this.#database = database;
     this.#macKey = macKey;
   }
 
   static async open(database: Database, keyring: Keyring): Promise<ClockRecordStore> {
-    const macKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'clock' });
+    const macKey = await keyring.digests({ account: '', environment: 'service', purpose: 'clock' });
     return new ClockRecordStore(database, macKey);
   }
 
   /** Returns the records that exist and are authentic. */
   async list(): Promise<Partial<ClockRecords>> {
+    await this.#macKey.refresh();
     const genuine = (await this.#database.read(FIND)).filter((row) => this.#isMacValid(row));
     return Object.fromEntries(genuine.map((row) => [text(row, 'name'), JSON.parse(text(row, 'record'))]));
   }
 
-  upsert<Name extends ClockRecordName>(name: Name, record: ClockRecords[Name]): Write {
+  async upsert<Name extends ClockRecordName>(name: Name, record: ClockRecords[Name]): Promise<Write> {
+    await this.#macKey.refresh();
     const json = JSON.stringify(record);
     return write(UPSERT, [name, json, computeRowMac(this.#macKey, TABLE, [name, json])]);
   }
@@ -76,6 +97,6 @@ export class ClockRecordStore {
   }
 
   #isMacValid(row: Row): boolean {
-    return isRowMacValid(this.#macKey, TABLE, [text(row, 'name'), text(row, 'record')], row['mac']);
+    return isRowMacValid(this.#macKey, TABLE, bound(row), row['mac']);
   }
 }

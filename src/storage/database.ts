@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import { UnsealError } from '../crypto/seal.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 
@@ -97,8 +97,8 @@ export interface Driver extends Database {
   readonly queuedUnits: number;
   /** True when the database can be read and written. */
   isAlive(): Promise<boolean>;
-  /** Sets the key that seals the journal; no journal entry can be written before. */
-  useJournalKey(key: KeyObject): Promise<void>;
+  /** Sets the key that seals the journal; no journal entry can be written before. Its versions are read again while units are committed. */
+  useJournalKey(key: DigestKeys): Promise<void>;
 }
 
 /** Thrown when the database is unavailable, full or damaged. Its message is for operators and contains no data. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { DigestKeys } from '../crypto/digest-keys.ts';
 import type { JournalEntry } from './database.ts';
 import {
   appendRecord,
@@ -18,7 +19,7 @@ import {
 } from './journal.ts';
 
 const entry = { account: 'acct_1', environment: 'sandbox', at: 1_700_000_000_000, record: '{"action":"x"}' };
-const key = createSecretKey(Buffer.alloc(32, 7));
+const key = DigestKeys.of(createSecretKey(Buffer.alloc(32, 7)));
 
 describe('a record of the journal', () => {
   test('has the SHA-256 of six lines and the record, as sha256sum computes it', () => {
@@ -62,9 +63,10 @@ describe('the seal of a head', () => {
   const head: Head = { account: 'acct_1', lane: 2, sequence: 5, hash: 'c'.repeat(64) };
   const hmac = (text: string): Buffer => createHmac('sha256', Buffer.alloc(32, 7)).update(text).digest();
 
-  test('is HMAC-SHA-256 over account, lane, sequence and hash', () => {
-    assert.deepEqual(Buffer.from(sealHead(key, head)), hmac(`acct_1\n2\n5\n${head.hash}`));
-    assert.deepEqual(Buffer.from(sealHead(key, { ...head, account: '' })), hmac(`\n2\n5\n${head.hash}`));
+  test('is the version of the key, and HMAC-SHA-256 over account, lane, sequence and hash', () => {
+    assert.deepEqual(Buffer.from(sealHead(key, head)).subarray(1), hmac(`acct_1\n2\n5\n${head.hash}`));
+    assert.deepEqual(Buffer.from(sealHead(key, { ...head, account: '' })).subarray(1), hmac(`\n2\n5\n${head.hash}`));
+    assert.equal(sealHead(key, head)[0], 1);
     assert.equal(isHeadSealValid(key, head, sealHead(key, head)), true);
   });
 
@@ -83,10 +85,12 @@ describe('the seal of a head', () => {
   });
 
   test('can be computed only with the key', () => {
-    assert.equal(isHeadSealValid(createSecretKey(randomBytes(32)), head, sealHead(key, head)), false);
-    const changed = sealHead(key, head);
-    changed[0] = (changed[0] ?? 0) ^ 1;
-    assert.equal(isHeadSealValid(key, head, changed), false);
+    assert.equal(isHeadSealValid(DigestKeys.of(createSecretKey(randomBytes(32))), head, sealHead(key, head)), false);
+    for (const at of [0, 1, 32]) {
+      const changed = sealHead(key, head);
+      changed[at] = (changed[at] ?? 0) ^ 1;
+      assert.equal(isHeadSealValid(key, head, changed), false);
+    }
   });
 
   test('of another length is rejected without an error', () => {

@@ -1,6 +1,7 @@
-import { hash, type KeyObject } from 'node:crypto';
-import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
-import type { JournalEntry } from './database.ts';
+import { hash } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
+import { blob, integer, type JournalEntry, type Row, text, write } from './database.ts';
+import type { DigestColumn } from './digest-columns.ts';
 import type { RegisteredLane } from './lane-register.ts';
 import type { Table } from './table.ts';
 
@@ -90,14 +91,46 @@ export function appendRecord(head: Head, entry: JournalEntry): ChainedRecord {
 }
 
 /**
- * Returns the seal of a head, which only a holder of the journal key can compute: HMAC-SHA-256 over account, lane,
- * sequence and hash.
+ * Returns the seal of a head, which only a holder of the journal key can compute: a byte that names the version of the key, and
+ * HMAC-SHA-256 over account, lane, sequence and hash.
  */
-export const sealHead = (key: KeyObject, { account, lane, sequence, hash: newest }: Head): Uint8Array =>
-  keyedDigest(key, `${account}\n${lane}\n${sequence}\n${newest}`);
+export const sealHead = (keys: DigestKeys, head: Head): Uint8Array => keys.digest(encodeHead(head));
 
-export const isHeadSealValid = (key: KeyObject, head: Head, seal: Uint8Array): boolean =>
-  isSameDigest(sealHead(key, head), seal);
+export const isHeadSealValid = (keys: DigestKeys, head: Head, seal: Uint8Array): boolean =>
+  keys.isValid(encodeHead(head), seal);
+
+const encodeHead = ({ account, lane, sequence, hash: newest }: Head): string =>
+  `${account}\n${lane}\n${sequence}\n${newest}`;
+
+const REPLACE_SEAL = `update journal_heads set seal = ?
+  where account = ?account and lane = ? and sequence = ? and hash = ? and seal = ?`;
+
+/**
+ * The seal is the only part of the journal that depends on its key: records are hashed without one. So a rotation seals each head
+ * again, a writer that appends meanwhile seals its own, and no former version is needed afterwards to verify any record.
+ */
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: 'journal_heads',
+    purpose: 'journal',
+    scope: 'service',
+    key: ['account', 'lane'],
+    column: 'seal',
+    selects: ['sequence', 'hash'],
+    renew: async ({ keys }, row) => {
+      const [head, seal] = [toHead(row), blob(row, 'seal')];
+      if (!isHeadSealValid(keys, head, seal)) return 'altered';
+      return [write(REPLACE_SEAL, [sealHead(keys, head), head.account, head.lane, head.sequence, head.hash, seal], 1)];
+    },
+  },
+];
+
+const toHead = (row: Row): Head => ({
+  account: text(row, 'account'),
+  lane: integer(row, 'lane'),
+  sequence: integer(row, 'sequence'),
+  hash: text(row, 'hash'),
+});
 
 const announcement = ({ account, environment, at }: JournalEntry, lane: number): JournalEntry => ({
   account: '',
@@ -136,7 +169,7 @@ interface ExtendedChains {
  * grew. `newLane` is the lane's first record in the chain of '', which has to be registered.
  */
 export function extendChains(
-  key: KeyObject,
+  keys: DigestKeys,
   lane: number,
   heads: ReadonlyMap<string, Head>,
   entries: readonly JournalEntry[],
@@ -165,7 +198,7 @@ export function extendChains(
     newLane: newLane && { lane, at: newLane.at, first: newLane.hash },
     heads: [...extended.values()].map(({ account, sequence, hash: newest }) => {
       const head = { account, lane, sequence, hash: newest };
-      return { ...head, seal: sealHead(key, head), before: before(account) };
+      return { ...head, seal: sealHead(keys, head), before: before(account) };
     }),
   };
 }

@@ -40,6 +40,9 @@ export interface RotationOwner extends Omit<KeyOwner, 'purpose'> {
   readonly purpose: Purpose | 'root';
 }
 
+/** The phase in which only rows are left whose digests cannot be computed again, and which end within days. */
+export const EXPIRY_PHASE = 4;
+
 /** The place behind which a pass continues: the key of a row, or the start of a table. */
 export interface RotationPosition {
   readonly table: string;
@@ -50,7 +53,7 @@ export interface RotationPosition {
 export interface Rotation extends RotationOwner {
   /** The version that replaces older ones. */
   readonly version: number;
-  /** The phase of a rotation of fingerprints, see `vault/fingerprint-keys.ts`; 0 for other keys. */
+  /** The phase of a rotation of fingerprints, see `vault/fingerprint-keys.ts`; of digests 0 or `EXPIRY_PHASE`; 0 for other keys. */
   readonly phase: number;
   readonly startedAt: number;
   /** When the work continues. */
@@ -130,6 +133,10 @@ export const advanceRotation = (rotation: Rotation, to: RotationPosition, { rese
 
 export const startNextPass = (rotation: Rotation, { resealed }: StepResult, at: number): Write =>
   write(NEXT_PASS, [at, at, resealed, ...stepValues(rotation)], 1);
+
+/** Reads everything again at this time, because rows are left that end by themselves. */
+export const waitForExpiry = (rotation: Rotation, { resealed }: StepResult, at: number): Write =>
+  write(NEXT_PHASE, [EXPIRY_PHASE, at, at, resealed, ...stepValues(rotation)], 1);
 
 /** Starts the next phase at this time. */
 export const startNextPhase = (rotation: Rotation, { resealed }: StepResult, at: number): Write =>

@@ -1,6 +1,6 @@
-import type { KeyObject } from 'node:crypto';
-import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import { blob, type Database, type Row, text, type Write, write } from './database.ts';
+import type { DigestColumn } from './digest-columns.ts';
 import type { Table } from './table.ts';
 
 export const TABLES: readonly Table[] = [
@@ -32,15 +32,34 @@ const INSERT = 'insert into lane_register (account, lanes, seal) values (0, ?, ?
 /** Must touch the row that was read. */
 export const REPLACE_REGISTER = 'update lane_register set lanes = ?, seal = ? where account = 0 and seal = ?';
 
-/** Returns HMAC-SHA-256 over the text; its first line is no account, so that it never equals the seal of a head. */
-const sealOf = (key: KeyObject, lanes: string): Uint8Array => keyedDigest(key, `lane register\n${lanes}`);
+/** The first line of the sealed text is no account, so that its seal never equals that of a head. */
+const encode = (lanes: string): string => `lane register\n${lanes}`;
+
+const sealOf = (key: DigestKeys, lanes: string): Uint8Array => key.digest(encode(lanes));
+
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: 'lane_register',
+    purpose: 'journal',
+    scope: 'service',
+    key: ['account'],
+    column: 'seal',
+    selects: ['lanes'],
+    renew: async ({ keys }, row) => {
+      const register = unsealRegister(keys, row);
+      if (typeof register === 'string') return 'altered';
+      const lanes = text(row, 'lanes');
+      return [write(REPLACE_REGISTER, [lanes, sealOf(keys, lanes), register.seal], 1)];
+    },
+  },
+];
 
 /** Belongs in the unit of the journal's first record: an empty register is never valid. */
-export const insertRegister = (key: KeyObject): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);
+export const insertRegister = (key: DigestKeys): Write => write(INSERT, ['[]', sealOf(key, '[]')], 1);
 
 /** Returns the values of `REPLACE_REGISTER` that add a lane. */
 export function withLane(
-  key: KeyObject,
+  key: DigestKeys,
   { lanes, seal }: LaneRegister,
   lane: RegisteredLane,
 ): readonly [string, Uint8Array, Uint8Array] {
@@ -49,23 +68,23 @@ export function withLane(
 }
 
 /** Returns the register, or its fault. */
-function unsealRegister(key: KeyObject, row: Row | undefined): LaneRegister | 'missing' | 'changed' {
+function unsealRegister(key: DigestKeys, row: Row | undefined): LaneRegister | 'missing' | 'changed' {
   if (row === undefined) return 'missing';
   const lanes = text(row, 'lanes');
   const seal = blob(row, 'seal');
-  if (!isSameDigest(sealOf(key, lanes), seal)) return 'changed';
+  if (!key.isValid(encode(lanes), seal)) return 'changed';
   return { lanes: JSON.parse(lanes) as RegisteredLane[], seal };
 }
 
-export const readRegister = async (database: Database, key: KeyObject): Promise<ReturnType<typeof unsealRegister>> =>
-  unsealRegister(key, (await database.read(READ_REGISTER))[0]);
+export const readRegister = async (database: Database, key: DigestKeys): Promise<ReturnType<typeof unsealRegister>> =>
+  unsealRegister(await key.refresh(), (await database.read(READ_REGISTER))[0]);
 
 /**
  * Returns the register when a lane still has to be added to it. A missing or altered register is left unchanged, and so
  * is one that already has the lane, whose records were deleted later: records are still written, and the verification
  * finds the fault.
  */
-export function findRegisterWithout(lane: number, key: KeyObject, row: Row | undefined): LaneRegister | undefined {
+export function findRegisterWithout(lane: number, key: DigestKeys, row: Row | undefined): LaneRegister | undefined {
   const register = unsealRegister(key, row);
   if (typeof register === 'string' || register.lanes.some((each) => each.lane === lane)) return undefined;
   return register;

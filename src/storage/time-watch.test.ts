@@ -68,8 +68,8 @@ describe('the stored time', () => {
     return { guard, watch };
   }
 
-  const store = (at: number): Promise<void> =>
-    commitOrThrow(database, { writes: [records.upsert('trusted', { at, since: at })] });
+  const store = async (at: number): Promise<void> =>
+    commitOrThrow(database, { writes: [await records.upsert('trusted', { at, since: at })] });
 
   it('is renewed every minute and at the stop', async () => {
     dueFrom = Infinity;
@@ -134,7 +134,7 @@ describe('the stored time', () => {
   it('is trusted at a start when another process trusted the clock that was found ahead', async () => {
     await store(NOW);
     await commitOrThrow(database, {
-      writes: [records.upsert('distrust', { reason: 'ahead', at: NOW + SECOND, expected: NOW - HOUR })],
+      writes: [await records.upsert('distrust', { reason: 'ahead', at: NOW + SECOND, expected: NOW - HOUR })],
     });
     dueFrom = NOW;
     assert.equal((await start()).guard.trustedNow(), clock());
@@ -180,7 +180,7 @@ describe('the stored time', () => {
       await commitOrThrow(database, { writes: [write(sql, values, 1)] });
       assert.equal((await start()).guard.read().distrust, 'no-record');
       await commitOrThrow(database, {
-        writes: [write('delete from clock_records', []), records.upsert('confirmed', { at: NOW })],
+        writes: [write('delete from clock_records', []), await records.upsert('confirmed', { at: NOW })],
       });
     }
   });
@@ -190,11 +190,11 @@ describe('the stored time', () => {
     const { guard, watch } = await start();
     wrong = 200 * HOUR;
     for (const off of [-HOUR, HOUR]) {
-      await commitOrThrow(database, { writes: [records.upsert('confirmed', { at: clock() + off })] });
+      await commitOrThrow(database, { writes: [await records.upsert('confirmed', { at: clock() + off })] });
       await watch.check();
       assert.equal(guard.trustedNow(), undefined);
     }
-    await commitOrThrow(database, { writes: [records.upsert('confirmed', { at: clock() - 4 * SECOND })] });
+    await commitOrThrow(database, { writes: [await records.upsert('confirmed', { at: clock() - 4 * SECOND })] });
     await watch.check();
     assert.equal(guard.trustedNow(), clock());
     wrong = 0;
@@ -210,10 +210,12 @@ describe('the stored time', () => {
     for (const each of [guard, alone.guard]) assert.equal(each.trustedNow(), clock());
     // Time passed that this node did not measure.
     wrong = HOUR;
-    await commitOrThrow(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW + 90 * MINUTE })] });
+    await commitOrThrow(database, {
+      writes: [await records.upsert('trusted', { at: clock(), since: NOW + 90 * MINUTE })],
+    });
     await watch.check();
     assert.equal(guard.trustedNow(), undefined, 'the other node began after the pause');
-    await commitOrThrow(database, { writes: [records.upsert('trusted', { at: clock(), since: NOW - DAY })] });
+    await commitOrThrow(database, { writes: [await records.upsert('trusted', { at: clock(), since: NOW - DAY })] });
     await alone.watch.check();
     assert.equal(alone.guard.trustedNow(), undefined, 'no other node uses this clock');
     await watch.check();

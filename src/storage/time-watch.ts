@@ -79,7 +79,7 @@ export class TimeWatch {
     if (reading.distrust !== undefined && (await this.#mayAccept(reading))) this.#guard.accept(reading);
     const { distrust, time, expected } = this.#guard.read();
     if (distrust !== undefined) {
-      const report = this.#records.upsert('distrust', { reason: distrust, at: time, expected: expected ?? null });
+      const report = await this.#records.upsert('distrust', { reason: distrust, at: time, expected: expected ?? null });
       await commitOrThrow(this.#database, { writes: [report] });
       this.#hasReported = true;
       return;
@@ -91,7 +91,7 @@ export class TimeWatch {
   }
 
   async #store(at: number, writes: readonly Write[]): Promise<void> {
-    const trusted = this.#records.upsert('trusted', { at, since: this.#guard.since ?? at });
+    const trusted = await this.#records.upsert('trusted', { at, since: this.#guard.since ?? at });
     await commitOrThrow(this.#database, { writes: [trusted, ...writes] });
     this.#storedAt = this.#monotonic();
   }

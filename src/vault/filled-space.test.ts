@@ -45,7 +45,7 @@ before(async () => {
   const opened = openDatabase(config.database, clock, random);
   database = opened.database;
   await opened.database.migrate(clock);
-  const journalKey = await newKeyring().digestKey({ account: '', environment: 'service', purpose: 'journal' });
+  const journalKey = await newKeyring().digests({ account: '', environment: 'service', purpose: 'journal' });
   await initializeJournal(opened.database, journalKey);
   await insertAccounts(opened.database, ['acc_1', 'acc_3', 'acc_8']);
 });

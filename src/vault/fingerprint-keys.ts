@@ -1,6 +1,7 @@
 import type { KeyObject } from 'node:crypto';
+import type { DigestKey } from '../crypto/digest-keys.ts';
 import { fingerprint } from '../crypto/fingerprint.ts';
-import type { DigestKey, Keyring } from '../crypto/keyring.ts';
+import type { Keyring } from '../crypto/keyring.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import type { Database } from '../storage/database.ts';
 import { findRotation, type Rotation } from '../storage/key-rotation-store.ts';

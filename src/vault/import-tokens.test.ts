@@ -51,7 +51,7 @@ before(async () => {
   database = opened.database;
   await opened.database.migrate(clock);
   keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
-  const journalKey = await keyring.digestKey({ account: '', environment: 'service', purpose: 'journal' });
+  const journalKey = await keyring.digests({ account: '', environment: 'service', purpose: 'journal' });
   await initializeJournal(opened.database, journalKey);
   vault = new Vault({ database, keyring, time: trustedTime(clock), random });
   await insertAccounts(

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import {
   type Addition,
   blob,
@@ -25,9 +26,9 @@ import { inScope } from '../scope.ts';
 /** An empty database that any number of instances can open. */
 export interface Store {
   /** Opens it; nothing is migrated yet. */
-  open(journalKey: KeyObject): Promise<Database>;
+  open(journalKey: DigestKeys): Promise<Database>;
   /** The copy that `backup` made at this path, opened; absent where the database is backed up with tools of its own. */
-  openBackup?(path: string, journalKey: KeyObject): Promise<Database>;
+  openBackup?(path: string, journalKey: DigestKeys): Promise<Database>;
   remove(): Promise<void>;
 }
 
@@ -57,7 +58,7 @@ const COMMITTED = { committed: true };
 /** The contract of every driver behind the `Database` interface; the tests of each driver run it. */
 export function databaseContract(name: string, newStore: () => Promise<Store>): void {
   describe(`${name} implements the contract of Database`, { timeout: 240_000 }, () => {
-    const journalKey = createSecretKey(randomBytes(32));
+    const journalKey = DigestKeys.of(createSecretKey(randomBytes(32)));
     let store: Store;
     let database: Database;
     let ids = 0;
@@ -492,7 +493,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
         const verified = await verifyJournal(database, journalKey);
         assert.deepEqual(verified, { ok: true, records: (await records()).length });
         assert.ok(verified.records > 100);
-        const otherKey = createSecretKey(randomBytes(32));
+        const otherKey = DigestKeys.of(createSecretKey(randomBytes(32)));
         assert.equal((await verifyJournal(database, otherKey)).ok, false);
       });
 
@@ -610,7 +611,7 @@ export function databaseContract(name: string, newStore: () => Promise<Store>): 
   });
 
   describe(`${name} is migrated and closed`, { timeout: 240_000 }, () => {
-    const journalKey = createSecretKey(randomBytes(32));
+    const journalKey = DigestKeys.of(createSecretKey(randomBytes(32)));
     const versions = 'select version, name, applied_at from schema_migrations order by version';
 
     test('migrating twice changes nothing', async () => {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import { write } from '../../src/storage/database.ts';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
 import { nextNumber } from '../fixtures/accounts.ts';
 import { databaseContract } from './database-contract.ts';
 
-const open = async (path: string, journalKey: KeyObject): Promise<SqliteDatabase> => {
+const open = async (path: string, journalKey: DigestKeys): Promise<SqliteDatabase> => {
   const database = new SqliteDatabase(path);
   await database.useJournalKey(journalKey);
   return database;
@@ -45,7 +46,7 @@ databaseContract('SQLite through one writer', async () => {
 });
 
 describe('the SQLite driver', { timeout: 120_000 }, () => {
-  const journalKey = createSecretKey(randomBytes(32));
+  const journalKey = DigestKeys.of(createSecretKey(randomBytes(32)));
   const clock = (): number => 1;
   const insert = (id: string, name: string) =>
     write('insert into accounts (id, number, name, created_at) values (?, ?, ?, 1)', [id, nextNumber(), name], 1);

@@ -2,6 +2,7 @@ import { createSecretKey, randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { parseCurrency } from '../../src/kernel/currency.ts';
 import type { Environment, Tenant } from '../../src/kernel/environment.ts';
@@ -87,7 +88,7 @@ export class SimulatorFixture {
     const directory = mkdtempSync(join(tmpdir(), 'cardvault-simulator-'));
     const fixture = new SimulatorFixture(directory, await openFolder(directory));
     await fixture.database.migrate(() => fixture.now);
-    await initializeJournal(fixture.database, createSecretKey(randomBytes(32)));
+    await initializeJournal(fixture.database, DigestKeys.of(createSecretKey(randomBytes(32))));
     await insertAccounts(fixture.database, ['acc_1', 'acc_2']);
     return fixture;
   }

@@ -2,6 +2,7 @@ import { createSecretKey } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import { type Clock, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
@@ -206,7 +207,7 @@ class Simulation {
   async #prepare(): Promise<Machine> {
     const clock = () => this.#time.now;
     await this.#real.migrate(clock);
-    await initializeJournal(this.#real, createSecretKey(this.#seeded.bytes(32)));
+    await initializeJournal(this.#real, DigestKeys.of(createSecretKey(this.#seeded.bytes(32))));
     await insertAccounts(this.#real, [TENANT.account]);
     const process = { database: this.#real, clock, random: this.#seeded.branch(), isDead: () => false };
     const desk = this.#machine(process, clock, trustedTime(clock));

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { verifyJournal } from '../../src/audit/verify-journal.ts';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { type CommitResult, type UnitOfWork, type Value, type Write, write } from '../../src/storage/database.ts';
 import { parseAddress } from '../../src/storage/postgres/address.ts';
@@ -29,7 +30,7 @@ export const insertRow = (id: string): UnitOfWork => ({
 
 /** A database of its own with a driver on it, and eyes that see it by another way. */
 export class PostgresFixture {
-  readonly journalKey: KeyObject = createSecretKey(randomBytes(32));
+  readonly journalKey: DigestKeys = DigestKeys.of(createSecretKey(randomBytes(32)));
   readonly address: string;
   readonly #opened: PostgresDatabase[] = [];
   readonly #proxies: WireProxy[] = [];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import fc from 'fast-check';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import type { StoredUnit } from '../../src/storage/account-numbers.ts';
 import type { CommitResult, Value, Write } from '../../src/storage/database.ts';
 import type { GroupResult } from '../../src/storage/group-commit.ts';
@@ -92,7 +93,7 @@ const isError = (result: GroupResult): result is { error: string } => 'error' in
 /** SQLite, which can be put back to a state. */
 class Model {
   readonly #connection = new Connection(':memory:', { readOnly: false });
-  readonly #key = createSecretKey(randomBytes(32));
+  readonly #key = DigestKeys.of(createSecretKey(randomBytes(32)));
 
   constructor() {
     applyMigrations(this.#connection.database, readMigrations(), 0);

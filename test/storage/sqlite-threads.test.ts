@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
+import { DigestKeys } from '../../src/crypto/digest-keys.ts';
 import { integer, write } from '../../src/storage/database.ts';
 import { isAnnouncement } from '../../src/storage/journal.ts';
 import { insertRegister } from '../../src/storage/lane-register.ts';
@@ -22,7 +23,7 @@ const THREADS = 3;
 describe('threads that write through one writer', { timeout: 120_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-threads-'));
   const path = join(directory, 'vault.db');
-  const journalKey = createSecretKey(randomBytes(32));
+  const journalKey = DigestKeys.of(createSecretKey(randomBytes(32)));
   let database: SqliteDatabase;
   before(async () => {
     database = new SqliteDatabase(path);

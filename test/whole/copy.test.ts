@@ -249,7 +249,7 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
         untilStopped: () => Promise.resolve(),
         isTerminal: false,
         listConsoleTables: () => Promise.resolve(CONSOLE_TABLES),
-        listSealedConsoleColumns: undefined,
+        listRotatedConsoleColumns: undefined,
         addConsoleCommands: undefined,
         out: (text) => {
           out += text;

@@ -159,6 +159,7 @@ describe('doctor', () => {
       installation: () => parseConfig(variables),
       variables: Object.keys(variables),
       sealed: [],
+      digests: [],
       clock: () => Date.now(),
       stopwatch: () => performance.now(),
       random: systemRandom(),

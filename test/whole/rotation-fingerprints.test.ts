@@ -91,7 +91,7 @@ for (const kind of KINDS)
         ]);
         assert.equal(tokens[0], tokens[1]);
         known.set(fresh, tokens[0] ?? '');
-        rotating.clock.advance(LIMITS.fingerprintHandoverMs / 4);
+        rotating.clock.advance(LIMITS.digestHandoverMs / 4);
         await check(pans.slice(0, CARDS));
       }
       assert.deepEqual([...seen], [1, 2, 3]);
@@ -112,7 +112,7 @@ for (const kind of KINDS)
         for (let next = await phase(); next < 4; next = await phase()) {
           assert.equal(await tokenize(1, pan), token);
           assert.equal(await tokenize(0, pan), token);
-          rotating.clock.advance(LIMITS.fingerprintHandoverMs);
+          rotating.clock.advance(LIMITS.digestHandoverMs);
           await rotating.resealing(core()).run();
         }
       }
@@ -123,7 +123,7 @@ for (const kind of KINDS)
       const pan = luhnPan('520082');
       const before = await tokenize(0, pan, true, 8);
       await startFingerprintRotations(rotating.services(core()), ORIGIN, {});
-      await rotating.finish(core(), LIMITS.fingerprintHandoverMs);
+      await rotating.finish(core(), LIMITS.digestHandoverMs);
       assert.equal(await tokenize(1, pan, true, 8), before);
       const halves = (await listKeyStates(rotating.services(core()))).filter(
         ({ key }) => key.purpose === 'token-halves',
@@ -135,7 +135,7 @@ for (const kind of KINDS)
     });
 
     test('the former key is destroyed once no token has its fingerprint', async () => {
-      await rotating.finish(core(), LIMITS.fingerprintHandoverMs);
+      await rotating.finish(core(), LIMITS.digestHandoverMs);
       rotating.clock.advance(LIMITS.urgentKeyRetirementMs);
       const states = (await listKeyStates(rotating.services(core()))).filter(
         ({ kind: does }) => does === 'fingerprints',
@@ -159,7 +159,7 @@ for (const kind of KINDS)
       const values = [tenant.account, row['created_at'] ?? null, row['slot'] ?? null];
       await commitOrThrow(core().database, { writes: [write(altered, values, 1)] });
       await startFingerprintRotations(rotating.services(core()), ORIGIN, {});
-      await rotating.finish(core(), LIMITS.fingerprintHandoverMs);
+      await rotating.finish(core(), LIMITS.digestHandoverMs);
       assert.equal((await findRotation(core().database, owner()))?.leftOver, 1);
     });
   });

@@ -17,6 +17,7 @@ import {
   findRootDestruction,
   listDestructionCandidates,
 } from '../../src/rotation/destruction.ts';
+import { startDigestRotations } from '../../src/rotation/digest-rotation.ts';
 import { rotateInEmergency } from '../../src/rotation/emergency.ts';
 import { KeyAges } from '../../src/rotation/key-ages.ts';
 import { listKeyStates } from '../../src/rotation/key-states.ts';
@@ -28,6 +29,7 @@ import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import { listKeysByPurpose, listWrappedKeys } from '../../src/storage/wrapped-key-store.ts';
 import { sharedPostgres } from '../fixtures/postgres.ts';
 import {
+  COLUMNS,
   insertSealedRows,
   newAccount,
   ORIGIN,
@@ -604,9 +606,10 @@ test('keys that are older than their period are counted, until they are rotated'
     const core = await vault.open();
     const account = await newAccount(core);
     await insertSealedRows(core, tokensTable, { account, environment: 'sandbox' }, 1);
-    const count = (days: { root: number; wrapping: number; data: number }) => {
-      const periods = { rootDays: days.root, wrappingDays: days.wrapping, dataDays: days.data };
-      return new KeyAges({ ...core, clock: vault.clock.clock, sealed: SEALED, periods }).countOverdue();
+    const count = (days: { root: number; wrapping: number; data: number; digest?: number }) => {
+      const { root, wrapping, data, digest = 0 } = days;
+      const periods = { rootDays: root, wrappingDays: wrapping, dataDays: data, digestDays: digest };
+      return new KeyAges({ ...core, clock: vault.clock.clock, ...COLUMNS, periods }).countOverdue();
     };
     const all = { root: 30, wrapping: 30, data: 30 };
     const createdAt = vault.clock.clock();
@@ -619,6 +622,11 @@ test('keys that are older than their period are counted, until they are rotated'
     await rotateWrappingKey(vault.services(core), ORIGIN, 'service');
     await startDataRotations(vault.services(core), ORIGIN, {});
     assert.equal((await count(all)).count, 2);
+    // The keys of the audit log, of the clock and of the MACs of rows.
+    const digests = { root: 0, wrapping: 0, data: 0, digest: 30 };
+    assert.deepEqual(await count(digests), { count: 3, since: createdAt + 30 * DAY });
+    await startDigestRotations(vault.services(core), ORIGIN, { purpose: 'row-macs' });
+    assert.equal((await count(digests)).count, 2);
   } finally {
     await vault.end();
   }
@@ -640,7 +648,7 @@ test('an emergency rotation leaves no key of before', { timeout: 60_000 }, async
     const done = await rotateInEmergency(vault.services(core), ORIGIN, waiting);
     assert.equal(done.formerRoot.checkValue, done.root.previousCheckValue);
     const states = await listKeyStates(vault.services(core));
-    const sealing = states.filter(({ kind }) => kind !== 'digest');
+    const sealing = states.filter(({ kind }) => kind !== 'permanent');
     assert.ok(sealing.every(({ state }) => state !== 'retiring'));
     for (const { key } of sealing.filter(({ key }) => before.some(({ id }) => id === key.id)))
       assert.notEqual(key.destroyedAt, undefined, key.purpose);

@@ -99,5 +99,6 @@ async function isLogSealed({ database, journalKey }: ConsoleServices): Promise<b
     (await listLanesOfAccount(database, '')).map((lane) => findHead(database, { account: '', lane })),
   );
   const found = heads.filter((head) => head !== undefined);
+  await journalKey.refresh();
   return found.length === 0 ? undefined : found.every((head) => isHeadSealValid(journalKey, head, head.seal));
 }

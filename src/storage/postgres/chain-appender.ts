@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { environmentNumber, SERVICE_NUMBER, type StoredEntry } from '../account-numbers.ts';
 import { integer, text } from '../database.ts';
 import { type ChainedRecord, emptyHead, extendChains, FIRST_LANE, type Head, type SealedHead } from '../journal.ts';
@@ -44,7 +44,7 @@ export class LaneStart extends Error {}
 
 /** The chains of the lane that a writer appends to, with their newest known heads. */
 export class ChainAppender {
-  readonly #key: () => KeyObject;
+  readonly #key: () => DigestKeys;
   readonly #pick: (bound: number) => number;
   readonly #heads = new Map<string, Head>();
   /** The numbers of the accounts of the heads. */
@@ -52,7 +52,7 @@ export class ChainAppender {
   #lane: number;
 
   /** `pick`: a uniform integer below a bound. */
-  constructor(key: () => KeyObject, pick: (bound: number) => number) {
+  constructor(key: () => DigestKeys, pick: (bound: number) => number) {
     this.#key = key;
     this.#pick = pick;
     this.#lane = FIRST_LANE + pick(LANES);

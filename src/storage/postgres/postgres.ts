@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { type Clock, DAY, MINUTE, type Random } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
 import { AccountNumbers, SERVICE_NUMBER, type StoredUnit } from '../account-numbers.ts';
@@ -59,7 +59,7 @@ export class PostgresDatabase implements Driver {
   readonly #waitingForWriter: ((writer: GroupWriter) => void)[] = [];
   readonly #groups = new Map<number, GroupCommit>();
   readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
-  #journalKey: KeyObject | undefined;
+  #journalKey: DigestKeys | undefined;
   /** The newest schema that this program knows. */
   #schema = knownSchema();
   #lastGroupFailed = false;
@@ -68,7 +68,7 @@ export class PostgresDatabase implements Driver {
   constructor(options: PostgresPool, { clock, random }: { clock: Clock; random: Random }) {
     this.#options = options;
     this.#readers = Array.from({ length: options.readers }, () => new ReconnectingConnection(options, this.#timeline));
-    const journalKey = (): KeyObject => {
+    const journalKey = (): DigestKeys => {
       if (this.#journalKey === undefined) throw new Error('the journal is written before its key is known');
       return this.#journalKey;
     };
@@ -104,7 +104,7 @@ export class PostgresDatabase implements Driver {
     }
   }
 
-  useJournalKey(key: KeyObject): Promise<void> {
+  useJournalKey(key: DigestKeys): Promise<void> {
     this.#journalKey = key;
     return Promise.resolve();
   }
@@ -225,6 +225,7 @@ export class PostgresDatabase implements Driver {
   }
 
   async #write(units: readonly StoredUnit[], place: number): Promise<readonly GroupResult[]> {
+    if (units.some(({ journal }) => journal !== undefined)) await this.#journalKey?.refreshSoon();
     const writer =
       this.#free.pop() ?? (await new Promise<GroupWriter>((resolve) => this.#waitingForWriter.push(resolve)));
     try {

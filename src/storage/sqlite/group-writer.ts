@@ -1,4 +1,4 @@
-import type { KeyObject } from 'node:crypto';
+import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { environmentNumber, SERVICE_NUMBER, type StoredEntry } from '../account-numbers.ts';
 import type { Row, Value } from '../database.ts';
 import { type GroupResult, isCommitted } from '../group-commit.ts';
@@ -46,7 +46,7 @@ const isFileFault = (error: unknown): boolean => FAULT_CODES.has(((error as { er
  */
 export function writeGroups(
   connection: Connection,
-  journalKey: KeyObject | undefined,
+  journalKey: DigestKeys | undefined,
   groups: readonly Packed[],
 ): GroupResult[][] {
   // Savepoints cost as much as the writes of a unit, and conflicts are rare.
@@ -64,7 +64,7 @@ interface Attempt {
 /** Without savepoints: returns undefined, with nothing written, when a unit is not committed. */
 function attemptGroups(
   connection: Connection,
-  journalKey: KeyObject | undefined,
+  journalKey: DigestKeys | undefined,
   groups: readonly Packed[],
   attempt: Attempt,
 ): GroupResult[][] | undefined {
@@ -154,7 +154,7 @@ function runStatement(
   }
 }
 
-function appendToJournal(connection: Connection, key: KeyObject | undefined, entries: readonly StoredEntry[]): void {
+function appendToJournal(connection: Connection, key: DigestKeys | undefined, entries: readonly StoredEntry[]): void {
   if (key === undefined) throw new Error('the journal is written before its key is known');
   const numbers = numbersOf(entries);
   const heads = loadHeads(connection, numbers);
@@ -168,7 +168,7 @@ function appendToJournal(connection: Connection, key: KeyObject | undefined, ent
   if (extended.newLane !== undefined) register(connection, key, extended.newLane);
 }
 
-function register(connection: Connection, key: KeyObject, lane: RegisteredLane): void {
+function register(connection: Connection, key: DigestKeys, lane: RegisteredLane): void {
   const row = connection.statement(READ_REGISTER).get() as Row | undefined;
   const present = findRegisterWithout(lane.lane, key, row);
   if (present !== undefined) connection.statement(REPLACE_REGISTER).run(...withLane(key, present, lane));

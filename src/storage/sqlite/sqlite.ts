@@ -1,8 +1,8 @@
-import type { KeyObject } from 'node:crypto';
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
+import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { AccountNumbers, type StoredUnit } from '../account-numbers.ts';
 import { withAdditions } from '../additions.ts';
 import {
@@ -46,6 +46,9 @@ export class SqliteDatabase implements Driver {
   /** Undefined where another thread has started the writer. */
   readonly #writer: Writer | undefined;
   readonly #port: MessagePort;
+  #journalKey: DigestKeys | undefined;
+  /** The versions of the key of the journal that the writer has. */
+  #sentRevision = -1;
   readonly #group: GroupCommit;
   readonly #accounts = new AccountNumbers((sql, ...values) => this.readStored(sql, ...values));
   /** By the id of the request. */
@@ -103,8 +106,9 @@ export class SqliteDatabase implements Driver {
     }
   }
 
-  async useJournalKey(key: KeyObject): Promise<void> {
-    await this.#send({ kind: 'journal-key', key });
+  async useJournalKey(key: DigestKeys): Promise<void> {
+    this.#journalKey = key;
+    await this.#sendJournalKey(key);
   }
 
   async migrate(clock: () => number, migrations = readMigrations()): Promise<void> {
@@ -192,8 +196,21 @@ export class SqliteDatabase implements Driver {
   }
 
   #sendGroup(units: readonly StoredUnit[]): Promise<readonly GroupResult[] | undefined> {
+    const reading = units.some(({ journal }) => journal !== undefined) ? this.#journalKey?.refreshSoon() : undefined;
+    return reading === undefined ? this.#sendPacked(units) : reading.then(() => this.#sendPacked(units));
+  }
+
+  /** Sends the versions of the key of the journal, if the writer does not have them yet, before the group. */
+  #sendPacked(units: readonly StoredUnit[]): Promise<readonly GroupResult[] | undefined> {
+    const key = this.#journalKey;
+    if (key !== undefined && key.revision !== this.#sentRevision) this.#sendJournalKey(key).catch(() => undefined);
     const packed = pack(units);
     return this.#send({ kind: 'group', packed }, [packed.bytes.buffer]);
+  }
+
+  #sendJournalKey(key: DigestKeys): Promise<unknown> {
+    this.#sentRevision = key.revision;
+    return this.#send({ kind: 'journal-key', versions: key.versions, current: key.current.version });
   }
 
   #send(order: Order, handedOver: ArrayBuffer[] = []): Promise<readonly GroupResult[] | undefined> {

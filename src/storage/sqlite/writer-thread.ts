@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { type DigestKey, DigestKeys } from '../../crypto/digest-keys.ts';
 import type { Migration } from '../database.ts';
 import { type GroupResult, isCommitted } from '../group-commit.ts';
 import { applyMigrations } from './apply-migrations.ts';
@@ -15,7 +15,7 @@ import type { Packed } from './packing.ts';
 export type Order =
   | { readonly kind: 'group'; readonly packed: Packed }
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[]; readonly now: number }
-  | { readonly kind: 'journal-key'; readonly key: KeyObject }
+  | { readonly kind: 'journal-key'; readonly versions: readonly DigestKey[]; readonly current: number }
   | { readonly kind: 'scrub' }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
@@ -40,7 +40,7 @@ const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
 const checkpoints = new Checkpoints(connection, path);
 const ports = new Set<MessagePort>();
-let journalKey: KeyObject | undefined;
+let journalKey: DigestKeys | undefined;
 /** Only a write that succeeds shows that the fault is over, as with a full disk. */
 let lastGroupFailed = false;
 
@@ -111,7 +111,8 @@ async function obey(command: Command): Promise<void> {
       applyMigrations(connection.database, command.migrations, command.now);
       break;
     case 'journal-key':
-      journalKey = command.key;
+      journalKey = new DigestKeys();
+      journalKey.replace(command.versions, command.current);
       break;
     case 'scrub':
       await checkpoints.scrub();
