@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { OpenedConsole, VaultServices } from '../console/open.ts';
 import { createBackground, type Leases } from './background.ts';
@@ -23,6 +22,7 @@ import {
   loadOrCreateLocalIdentity,
   readCaCertificate,
   type TlsOptions,
+  tlsFolderOf,
   tlsOptions,
 } from './http/tls.ts';
 import { type Clock, HOUR } from './kernel/clock.ts';
@@ -168,7 +168,7 @@ async function runService(
   await background.start();
   if (await core.rootKeyExposure.isExposed()) log.warn('root key in clear in the data directory');
   log.info('started', {});
-  const caFile = config.tlsFiles === undefined ? caFilePath(tlsFolder(config)) : undefined;
+  const caFile = config.tlsFiles === undefined ? caFilePath(tlsFolderOf(config.dataDirectory)) : undefined;
   const { addresses } = listeners;
   return {
     core,
@@ -341,17 +341,17 @@ const buildServiceInfo = (
     isRootKeyExposed: () => core.rootKeyExposure.isExposed(),
     apiRoutes: [...new Set(endpoints.map(({ path }) => path))].sort(),
     apiUrl: (environment) => formatApiUrl(config, ports()[environment]),
-    caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolder(config)) : undefined),
-    certificateEnd: () => findCertificateExpiry(tlsFiles ?? tlsFolder(config)),
+    caCertificate: () => (tlsFiles === undefined ? readCaCertificate(tlsFolderOf(config.dataDirectory)) : undefined),
+    certificateEnd: () => findCertificateExpiry(tlsFiles ?? tlsFolderOf(config.dataDirectory)),
   };
 };
-
-const tlsFolder = (config: Config): string => join(config.dataDirectory, 'tls');
 
 /** Returns the operator's certificate, or one that cardvault created. */
 async function loadTlsOptions(config: Config, clock: Clock): Promise<TlsOptions> {
   const { tlsFiles } = config;
   const identity =
-    tlsFiles === undefined ? await loadOrCreateLocalIdentity(tlsFolder(config), clock) : loadIdentity(tlsFiles);
+    tlsFiles === undefined
+      ? await loadOrCreateLocalIdentity(tlsFolderOf(config.dataDirectory), clock)
+      : loadIdentity(tlsFiles);
   return tlsOptions(identity, config.tlsMaxVersion);
 }

@@ -1,3 +1,5 @@
+import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { measureLag } from './audit/journal-tail.ts';
@@ -16,6 +18,7 @@ import { notificationRoutes } from './http/notifications.ts';
 import { operationalRoutes } from './http/operational-endpoints.ts';
 import type { BucketSource } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
+import { findCertificateExpiry, tlsFolderOf } from './http/tls.ts';
 import { paymentEvents } from './http/webhook-events.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { countInDoubt } from './payments/payment-queries.ts';
@@ -62,7 +65,7 @@ export function createNode(options: NodeOptions) {
     trustedProxies,
   };
   const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
-  const ages = new KeyAges({ ...core, ...ROTATED_COLUMNS, periods: config.keyPeriods });
+  const { ages } = services;
   const health = {
     isReady,
     distrust: () => core.time.read().distrust,
@@ -94,6 +97,7 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
   const proxy = new PayloadProxy({ ...core, placeholders });
   const authentications = ENVIRONMENTS.map((environment) => new Authentication({ ...core, environment }));
   const alteredRows = new AlteredRows(core);
+  const ages = new KeyAges({ ...core, ...ROTATED_COLUMNS, periods: config.keyPeriods });
   const vaultSources = {
     isReady,
     isTimeTrusted: () => time.read().distrust === undefined,
@@ -106,8 +110,13 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     measureShipping: () => measureShipping(core, config),
     countWaitingWebhooks: () => core.webhooks.countWaiting(),
     countUnfinishedRotations: () => countUnfinishedRotations(database),
+    countOverdueKeys: async () => (await ages.countOverdue()).count,
+    certificateEnd: () => findCertificateExpiry(config.tlsFiles ?? tlsFolderOf(config.dataDirectory)),
+    measureDisk: () => measureDisk(config),
+    measureDatabase: () => database.measureSize(),
   };
-  const metrics = new Metrics(() => database.queuedUnits, hasVaultMetrics ? vaultSources : undefined);
+  const readWrites = () => ({ waiting: database.queuedUnits, executed: database.executed });
+  const metrics = new Metrics(readWrites, hasVaultMetrics ? vaultSources : undefined);
   core.onHostRefused(({ account, environment }, processor) => {
     metrics.countRefusedHost(environment, processor);
     log.error('processor host refused', { account, reason: processor });
@@ -123,7 +132,14 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     onRecoveryError: (error, { tenant, id }) =>
       log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
   });
-  return { vault, captures, captureSessions, proxy, ...paymentParts, authentications, alteredRows, metrics };
+  return { vault, captures, captureSessions, proxy, ...paymentParts, authentications, alteredRows, ages, metrics };
+}
+
+/** Returns the bytes of the file system that fills as the vault grows. */
+async function measureDisk({ database, dataDirectory }: Config) {
+  const folder = database.kind === 'sqlite' ? dirname(database.file) : dataDirectory;
+  const { bavail, blocks, bsize } = await statfs(folder);
+  return { free: bavail * bsize, total: blocks * bsize };
 }
 
 /** Returns how far each receiver of the audit log is behind. */

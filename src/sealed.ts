@@ -16,7 +16,7 @@ import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
 import type { Endpoint } from './http/endpoint.ts';
 import { Listeners } from './http/listeners.ts';
 import { describeError, type Log } from './http/log.ts';
-import { Metrics } from './http/metrics.ts';
+import { Metrics, NO_WRITES } from './http/metrics.ts';
 import { createSealedServer, type ShareReceiver } from './http/sealed-server.ts';
 import type { HttpServer } from './http/server.ts';
 import type { TlsOptions } from './http/tls.ts';
@@ -355,7 +355,7 @@ class PeerRounds {
 function createSealedListeners({ config, clocks, log, endpoints }: SealedParts, seal: Seal): Listeners<string> {
   const { trustedProxies, connectionsPerAddress } = config;
   const stopwatch = clocks.stopwatch ?? clocks.monotonic;
-  const metrics = new Metrics(() => 0, undefined);
+  const metrics = new Metrics(() => NO_WRITES);
   const random = systemRandom();
   const receiver: ShareReceiver = {
     progress: () => ({ ...seal.progress, key: seal.nodeKey }),

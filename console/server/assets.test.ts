@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { openLog } from '../../src/http/log.ts';
-import { Metrics } from '../../src/http/metrics.ts';
+import { Metrics, NO_WRITES } from '../../src/http/metrics.ts';
 import { addPublicRoutes, createBaseServer } from '../../src/http/server.ts';
 import { type Assets, assetRoutes, browserHeaders, loadAssets } from './assets.ts';
 
@@ -23,19 +23,7 @@ describe('assets', () => {
 
   const serving = (assets: Assets | undefined) => {
     const log = openLog('error', () => Date.now(), { write: () => undefined });
-    const metrics = new Metrics(() => 0, {
-      isReady: async () => true,
-      isTimeTrusted: () => true,
-      listCertificateExpiries: async () => [],
-      countInDoubtPayments: async () => 0,
-      listVerifications: () => Promise.resolve([]),
-      countAlteredRows: async () => new Map(),
-      countMissingSadKeys: async () => 0,
-      measureShipping: () => Promise.resolve([]),
-      countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
-      readBackupAges: async () => ({ backup: undefined, drill: undefined }),
-      countUnfinishedRotations: async () => 0,
-    });
+    const metrics = new Metrics(() => NO_WRITES);
     const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
     addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], random), reporting);

@@ -10,7 +10,7 @@ import { type CustodyOptions, groupIdOf, isKeyInClearIn } from '../crypto/custod
 import { assertFileProtected } from '../crypto/custody/key-file.ts';
 import { previousPath } from '../crypto/custody/replacement.ts';
 import { type Readiness, readReadiness } from '../http/readiness-client.ts';
-import { readIdentity, type TlsFiles } from '../http/tls.ts';
+import { readIdentity, type TlsFiles, tlsFolderOf } from '../http/tls.ts';
 import type { Clock, MonotonicClock, Random } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { PRODUCTION_HOSTS } from '../payments/processors.ts';
@@ -191,7 +191,7 @@ const PARTS = ['', '-wal', '-shm'];
 function examineFiles(installation: Installation, user: number | undefined): readonly Check[] {
   const { dataDirectory, database, rootKey, tlsFiles, smtp, auditReceivers, unsealPeers } = installation;
   const access: Access = { user, group: groupIdOf(rootKey.group) };
-  const tls = join(dataDirectory, 'tls');
+  const tls = tlsFolderOf(dataDirectory);
   const databaseFile = database.kind === 'sqlite' ? database.file : undefined;
   const own = [
     dataDirectory,
@@ -255,11 +255,11 @@ function examineDisk(
 }
 
 const tlsSource = ({ tlsFiles, dataDirectory }: Installation): TlsFiles | string =>
-  tlsFiles ?? join(dataDirectory, 'tls');
+  tlsFiles ?? tlsFolderOf(dataDirectory);
 
 function examineCertificate(installation: Installation, now: number): readonly Check[] {
   const { tlsFiles, dataDirectory, consoleUrl, cardForm } = installation;
-  if (tlsFiles === undefined && !existsSync(join(dataDirectory, 'tls', 'server.pem')))
+  if (tlsFiles === undefined && !existsSync(join(tlsFolderOf(dataDirectory), 'server.pem')))
     return [ok('certificate', 'none was made yet')];
   const hosts = [consoleUrl, cardForm.origin].flatMap((origin) =>
     origin === undefined ? [] : toHostAndPort(origin).host,

@@ -4,7 +4,7 @@ import { addCounts, mergeMetrics, type ReportedMetric } from './merged-metrics.t
 import { Metrics } from './metrics.ts';
 
 const counted = async (failures: number): Promise<readonly ReportedMetric[]> => {
-  const metrics = new Metrics(() => failures);
+  const metrics = new Metrics(() => ({ waiting: failures, executed: { groups: failures, units: 2 * failures } }));
   for (let count = 0; count < failures; count++) {
     metrics.countFailure('sandbox', 'rate_limited');
     metrics.observeRequest('sandbox', 'GET', '/v1/account', 429, 3);

@@ -8,7 +8,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     if (isAway) throw new Error('the database is away');
     return 3;
   };
-  const metrics = new Metrics(() => 1, {
+  const metrics = new Metrics(() => ({ waiting: 1, executed: { groups: 4, units: 7 } }), {
     isReady: async () => !isAway,
     isTimeTrusted: () => true,
     listCertificateExpiries: async () => [],
@@ -20,22 +20,44 @@ test('a gauge whose source fails has no value, and the others are served', async
     measureShipping: () => Promise.resolve([]),
     readBackupAges: async () => ({ backup: (await count()) * 1000, drill: undefined }),
     countUnfinishedRotations: async () => 0,
+    countOverdueKeys: async () => 2,
+    certificateEnd: () => 5000,
+    measureDisk: async () => ({ free: await count(), total: 9 }),
+    measureDatabase: count,
   });
   const samples = async (): Promise<string[]> =>
     (await (await metrics.registry()).metrics())
       .split('\n')
-      .filter((line) => /^cardvault_(waiting|ready|payments_doubtful|altered|sad_keys|backup)/.test(line));
+      .filter((line) =>
+        /^cardvault_(waiting|write|ready|payments_doubtful|altered|sad_keys|backup|disk|database|keys|certificate)/.test(
+          line,
+        ),
+      );
   const own = (lines: readonly string[]): string[] =>
     lines.filter((line) => !line.startsWith('cardvault_altered_rows'));
   const first = await samples();
   assert.deepEqual(own(first), [
     'cardvault_waiting_writes 1',
+    'cardvault_write_groups_total 4',
+    'cardvault_write_units_total 7',
     'cardvault_payments_doubtful 3',
     'cardvault_ready 1',
     'cardvault_sad_keys_missing 3',
+    'cardvault_keys_overdue 2',
+    'cardvault_certificate_end_seconds 5',
     'cardvault_backup_age_seconds 3',
+    'cardvault_disk_bytes{kind="free"} 3',
+    'cardvault_disk_bytes{kind="total"} 9',
+    'cardvault_database_bytes 3',
   ]);
   assert.ok(first.includes('cardvault_altered_rows{table="accounts"} 3'));
   isAway = true;
-  assert.deepEqual(await samples(), ['cardvault_waiting_writes 1', 'cardvault_ready 0']);
+  assert.deepEqual(await samples(), [
+    'cardvault_waiting_writes 1',
+    'cardvault_write_groups_total 4',
+    'cardvault_write_units_total 7',
+    'cardvault_ready 0',
+    'cardvault_keys_overdue 2',
+    'cardvault_certificate_end_seconds 5',
+  ]);
 });

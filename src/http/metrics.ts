@@ -2,6 +2,7 @@ import type { Metric, Registry } from 'prom-client';
 import { MAC_TABLES } from '../accounts/mac-tables.ts';
 import type { StoredVerification } from '../audit/verification-store.ts';
 import type { CertificateExpiry } from '../proxy/proxy-configuration-store.ts';
+import type { ExecutedWrites } from '../storage/database.ts';
 import { RequestDurations } from './request-durations.ts';
 
 /** Sources of the gauges of a vault. One that fails leaves its gauge without a value; the others are still served. */
@@ -19,9 +20,26 @@ interface VaultSources {
   /** Deliveries of webhooks that wait, up to a bound, and the age of the oldest in seconds. */
   readonly countWaitingWebhooks: () => Promise<{ readonly number: number; readonly ageSeconds: number }>;
   readonly countUnfinishedRotations: () => Promise<number>;
+  readonly countOverdueKeys: () => Promise<number>;
+  /** When the certificate of the listeners ends, Unix time in milliseconds; undefined when it cannot be read. */
+  readonly certificateEnd: () => number | undefined;
+  /** Bytes of the file system below the data directory, or the file of the database. */
+  readonly measureDisk: () => Promise<{ readonly free: number; readonly total: number }>;
+  /** Bytes that the database takes. */
+  readonly measureDatabase: () => Promise<number>;
   /** How far each receiver of the audit log is behind. */
   readonly measureShipping: () => Promise<readonly ShippingLag[]>;
 }
+
+/** The writes of a thread. */
+interface WriteState {
+  /** Units that wait. */
+  readonly waiting: number;
+  readonly executed: ExecutedWrites;
+}
+
+/** The writes of a thread without a database. */
+export const NO_WRITES: WriteState = { waiting: 0, executed: { groups: 0, units: 0 } };
 
 interface ShippingLag {
   readonly target: string;
@@ -94,13 +112,13 @@ type Prometheus = typeof import('prom-client');
 export class Metrics {
   readonly #durations = new RequestDurations();
   readonly #counters = newCounters();
-  readonly #countWaitingWrites: () => number;
+  readonly #readWrites: () => WriteState;
   readonly #vault: VaultSources | undefined;
   #registry: Promise<Registry> | undefined;
 
   /** `vault`: absent in a thread that only serves requests. */
-  constructor(countWaitingWrites: () => number, vault?: VaultSources) {
-    this.#countWaitingWrites = countWaitingWrites;
+  constructor(readWrites: () => WriteState, vault?: VaultSources) {
+    this.#readWrites = readWrites;
     this.#vault = vault;
   }
 
@@ -118,13 +136,23 @@ export class Metrics {
       registry.registerMetric(own as unknown as Metric);
     const newGauge = gaugesOf(prometheus, registry);
     const waitingHelp = 'Units of writes that wait for the next durable commit';
-    newGauge('cardvault_waiting_writes', waitingHelp, [], async () => [[{}, this.#countWaitingWrites()]]);
+    newGauge('cardvault_waiting_writes', waitingHelp, [], async () => [[{}, this.#readWrites().waiting]]);
+    const addCounter = (name: string, help: string, key: keyof ExecutedWrites): void => {
+      const get = async () => {
+        const value = this.#readWrites().executed[key];
+        return { name, help, type: 'counter', values: [{ labels: {}, value }] };
+      };
+      registry.registerMetric({ name, get } as unknown as Metric);
+    };
+    addCounter('cardvault_write_groups_total', 'Groups of units of writes that the database has executed', 'groups');
+    addCounter('cardvault_write_units_total', 'Units of writes in these groups', 'units');
     if (this.#vault === undefined) return registry;
     addStateGauges(newGauge, this.#vault);
     addProtectionGauges(newGauge, this.#vault);
     addVerificationGauges(newGauge, this.#vault);
     addShippingGauges(newGauge, this.#vault);
     addBackupGauges(newGauge, this.#vault);
+    addSpaceGauges(newGauge, this.#vault);
     return registry;
   }
 
@@ -232,6 +260,29 @@ function addProtectionGauges(newGauge: NewGauge, sources: VaultSources): void {
   const rotationsHelp = 'Keys whose rotation is in progress: records are still sealed under an older version';
   newGauge('cardvault_key_rotations_unfinished', rotationsHelp, [], async () => [
     [{}, await sources.countUnfinishedRotations()],
+  ]);
+  newGauge('cardvault_keys_overdue', 'Keys that are older than their period', [], async () => [
+    [{}, await sources.countOverdueKeys()],
+  ]);
+  const endHelp = 'When the certificate of the listeners ends, Unix time';
+  newGauge('cardvault_certificate_end_seconds', endHelp, [], async () => {
+    const end = sources.certificateEnd();
+    return end === undefined ? [] : [[{}, end / 1000]];
+  });
+}
+
+/** Adds gauges of the disk and the database. */
+function addSpaceGauges(newGauge: NewGauge, sources: VaultSources): void {
+  const diskHelp = 'Bytes of the file system with the database or, over PostgreSQL, with the data directory';
+  newGauge('cardvault_disk_bytes', diskHelp, ['kind'], async () => {
+    const { free, total } = await sources.measureDisk();
+    return [
+      [{ kind: 'free' }, free],
+      [{ kind: 'total' }, total],
+    ];
+  });
+  newGauge('cardvault_database_bytes', 'Bytes that the database takes on its disk', [], async () => [
+    [{}, await sources.measureDatabase()],
   ]);
 }
 

@@ -75,6 +75,9 @@ export function findCertificateExpiry(from: TlsFiles | string): number | undefin
   }
 }
 
+/** The folder of the certificates that cardvault creates. */
+export const tlsFolderOf = (dataDirectory: string): string => join(dataDirectory, 'tls');
+
 const serverFilePath = (folder: string): string => join(folder, 'server.pem');
 
 /** The certificate of the CA created here, which clients have to trust. */

@@ -91,12 +91,24 @@ export interface Snapshot {
   close(): Promise<void>;
 }
 
+/** Numbers of what a database has executed. */
+export interface ExecutedWrites {
+  /** Groups of units that were written together. */
+  readonly groups: number;
+  /** Units in these groups, with those that met a conflict. */
+  readonly units: number;
+}
+
 /** A database with what the service needs to operate it. */
 export interface Driver extends Database {
   /** Number of units that wait for the next commit. */
   readonly queuedUnits: number;
+  /** Counted since this driver was opened. */
+  readonly executed: ExecutedWrites;
   /** True when the database can be read and written. */
   isAlive(): Promise<boolean>;
+  /** Returns the bytes that the database takes on its disk. */
+  measureSize(): Promise<number>;
   /** Sets the key that seals the journal; no journal entry can be written before. Its versions are read again while units are committed. */
   useJournalKey(key: DigestKeys): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { LIMITS } from '../kernel/limits.ts';
 import type { StoredUnit } from './account-numbers.ts';
-import { type CommitResult, StorageError } from './database.ts';
+import { type CommitResult, type ExecutedWrites, StorageError } from './database.ts';
 
 /** The result of a unit in its group: a commit result, or the error in its place. */
 export type GroupResult = CommitResult | { readonly error: string };
@@ -28,6 +28,14 @@ interface GroupLimits {
    * the groups that are being written.
    */
   readonly rowsToSend?: number;
+  /** Counts the groups with results. */
+  readonly executed?: ExecutionCount;
+}
+
+/** Counts what the groups of one driver have executed. */
+export class ExecutionCount implements ExecutedWrites {
+  groups = 0;
+  units = 0;
 }
 
 /**
@@ -38,14 +46,16 @@ export class GroupCommit {
   readonly #send: Send;
   readonly #maxConcurrent: number;
   readonly #rowsToSend: number;
+  readonly #executed: ExecutionCount;
   #queue: QueuedUnit[] = [];
   #queuedRows = 0;
   #inFlight = 0;
   #scheduled = false;
   #idle: (() => void)[] = [];
 
-  constructor(send: Send, { maxConcurrent, rowsToSend = ROWS_TO_SEND }: GroupLimits) {
+  constructor(send: Send, { maxConcurrent, rowsToSend = ROWS_TO_SEND, executed = new ExecutionCount() }: GroupLimits) {
     this.#send = send;
+    this.#executed = executed;
     this.#maxConcurrent = maxConcurrent;
     this.#rowsToSend = rowsToSend;
   }
@@ -94,6 +104,8 @@ export class GroupCommit {
   async #flush(group: readonly QueuedUnit[]): Promise<void> {
     try {
       const results = await this.#send(group.map(({ unit }) => unit));
+      this.#executed.groups++;
+      this.#executed.units += group.length;
       for (const [index, { resolve, reject }] of group.entries()) {
         const result = results === undefined ? COMMITTED : results[index];
         if (result !== undefined && 'committed' in result) resolve(result);

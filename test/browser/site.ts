@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Assets, assetRoutes, browserHeaders } from '../../console/server/assets.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import { openLog } from '../../src/http/log.ts';
-import { Metrics } from '../../src/http/metrics.ts';
+import { Metrics, NO_WRITES } from '../../src/http/metrics.ts';
 import { addPublicRoutes, createBaseServer } from '../../src/http/server.ts';
 import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
 
@@ -17,19 +17,7 @@ export async function startSite(
 ): Promise<{ port: number; stop(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'cardvault-site-'));
   const random = systemRandom();
-  const metrics = new Metrics(() => 0, {
-    isReady: async () => true,
-    isTimeTrusted: () => true,
-    listCertificateExpiries: async () => [],
-    countInDoubtPayments: async () => 0,
-    listVerifications: () => Promise.resolve([]),
-    countAlteredRows: async () => new Map(),
-    countMissingSadKeys: async () => 0,
-    measureShipping: () => Promise.resolve([]),
-    countWaitingWebhooks: async () => ({ number: 0, ageSeconds: 0 }),
-    readBackupAges: async () => ({ backup: undefined, drill: undefined }),
-    countUnfinishedRotations: async () => 0,
-  });
+  const metrics = new Metrics(() => NO_WRITES);
   const log = openLog('error', () => Date.now(), { write: () => undefined });
   const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
   const app = createBaseServer({ ...reporting, random, trustedProxies: [] });

@@ -16,7 +16,7 @@ import {
   type Value,
   write,
 } from '../database.ts';
-import { GroupCommit, type GroupResult } from '../group-commit.ts';
+import { ExecutionCount, GroupCommit, type GroupResult } from '../group-commit.ts';
 import { knownSchema, readMigrations } from '../migrate.ts';
 import { applyMigrations } from './apply-migrations.ts';
 import { ChainAppender } from './chain-appender.ts';
@@ -51,6 +51,7 @@ const toReadError = (error: unknown): StorageError =>
 
 /** The driver for PostgreSQL: writers with group commit, readers that share their connections. */
 export class PostgresDatabase implements Driver {
+  readonly executed = new ExecutionCount();
   readonly #options: PostgresPool;
   readonly #timeline: TimelineTracker = { timeline: 0 };
   readonly #readers: readonly ReconnectingConnection[];
@@ -130,6 +131,12 @@ export class PostgresDatabase implements Driver {
     return integer(row ?? {}, 'now');
   }
 
+  /** Measures the server that is written to, and no shards on others. */
+  async measureSize(): Promise<number> {
+    const [row] = await this.read('select pg_database_size(current_database()) as bytes');
+    return integer(row ?? {}, 'bytes');
+  }
+
   async hasSchema(): Promise<boolean> {
     const [row] = await this.read(`select to_regclass('schema_migrations')::text as name`);
     return row?.['name'] !== null;
@@ -178,7 +185,10 @@ export class PostgresDatabase implements Driver {
     let group = this.#groups.get(place);
     if (group === undefined) {
       const maxConcurrent = this.#options.sharded ? 1 : this.#writers.length;
-      group = new GroupCommit((units) => this.#write(units, place), { maxConcurrent });
+      group = new GroupCommit((units) => this.#write(units, place), {
+        maxConcurrent,
+        executed: this.executed,
+      });
       this.#groups.set(place, group);
     }
     return group.commit(unit);

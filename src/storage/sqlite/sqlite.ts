@@ -1,4 +1,5 @@
 import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { backup } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
@@ -14,7 +15,7 @@ import {
   type UnitOfWork,
   type Value,
 } from '../database.ts';
-import { GroupCommit, type GroupResult } from '../group-commit.ts';
+import { ExecutionCount, GroupCommit, type GroupResult } from '../group-commit.ts';
 import { FIRST_LANE } from '../journal.ts';
 import { readMigrations } from '../migrate.ts';
 import { Connection } from './connection.ts';
@@ -42,6 +43,7 @@ const GROUPS = { maxConcurrent: 8, rowsToSend: 800 };
  * thread.
  */
 export class SqliteDatabase implements Driver {
+  readonly executed = new ExecutionCount();
   readonly #path: string;
   /** Undefined where another thread has started the writer. */
   readonly #writer: Writer | undefined;
@@ -76,7 +78,7 @@ export class SqliteDatabase implements Driver {
     this.#port = port ?? (this.#writer as Writer).connect();
     this.#port.on('message', (reply: Reply) => this.#settle(reply));
     if (port !== undefined) port.on('close', () => this.#breakDown('the writer ended'));
-    this.#group = new GroupCommit((units) => this.#sendGroup(units), GROUPS);
+    this.#group = new GroupCommit((units) => this.#sendGroup(units), { ...GROUPS, executed: this.executed });
   }
 
   get queuedUnits(): number {
@@ -104,6 +106,12 @@ export class SqliteDatabase implements Driver {
     } catch {
       return false;
     }
+  }
+
+  /** The file and its log. */
+  async measureSize(): Promise<number> {
+    const parts = await Promise.all(['', '-wal'].map((part) => stat(this.#path + part).catch(() => undefined)));
+    return parts.reduce((sum, each) => sum + (each?.size ?? 0), 0);
   }
 
   async useJournalKey(key: DigestKeys): Promise<void> {
