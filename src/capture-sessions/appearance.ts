@@ -40,7 +40,7 @@ export type Appearance = {
   readonly variables?: { readonly [Name in keyof typeof VARIABLES]?: string | undefined } | undefined;
 };
 
-/** Also true for a number that the parser of the service has preserved as written; its members are at fault then. */
+/** Returns true also for a number that the parser of the service has preserved as written; its members are at fault then. */
 const isObject = (value: unknown): value is { readonly [name: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
