@@ -1,9 +1,10 @@
-import { existsSync, writeSync } from 'node:fs';
+import { existsSync, fstatSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { isatty } from 'node:tty';
 import { askOnTerminal } from './cli/ask-secret.ts';
 import { runCommandLine } from './cli/command-line.ts';
 import { UsageError } from './cli/output.ts';
+import { classifyOutput } from './cli/standard-output.ts';
 import { clockOf, clocksOf, elapsed, wallClock } from './clocks.ts';
 import { type Config, parseConfig } from './config.ts';
 import { systemRandom } from './crypto/random.ts';
@@ -139,7 +140,8 @@ const exitCode = await runCommandLine(process.argv.slice(2), {
     random: systemRandom(),
   },
   untilStopped,
-  isTerminal: isatty(1),
+  standardOutput: classifyOutput(isatty(1), process.env['JOURNAL_STREAM'], fstatSync(1, { bigint: true })),
+  command: existsSync(join(import.meta.dirname, '../package-lock.json')) ? 'npx cardvault' : 'cardvault',
   listConsoleTables: webConsole?.listConsoleTables,
   listRotatedConsoleColumns: webConsole?.listRotatedConsoleColumns,
   addConsoleCommands: webConsole?.operatorCommands,

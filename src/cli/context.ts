@@ -24,6 +24,7 @@ import type { Table } from '../storage/table.ts';
 import type { TokenRetention } from '../vault/token-retention.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
+import type { StandardOutput } from './standard-output.ts';
 
 /** The dependencies of the commands; opened by the composition root. */
 export interface Core {
@@ -154,8 +155,10 @@ export interface CliEnvironment {
   holdRootKey(onGiven: (recipient: string) => void): Promise<HeldRootKey>;
   /** Resolves when the process gets a signal to stop. */
   untilStopped(): Promise<void>;
-  /** True when standard output is a terminal, so that no log stores it. */
-  readonly isTerminal: boolean;
+  /** Where standard output goes: what is shown once may be in no log. */
+  readonly standardOutput: StandardOutput;
+  /** The command by which an operator calls this program. */
+  readonly command: string;
   /** Returns the tables of the console, for copies; undefined without the console. */
   readonly listConsoleTables: (() => Promise<readonly Table[]>) | undefined;
   /** Returns the columns of the console that depend on keys, for drills and rotations; undefined without the console. */

@@ -244,7 +244,7 @@ function printCopyResult(
       : `${sadKeys} keys of security codes and track data copied`,
     ...(hasRecord ? [] : ['the audit log has no record of the copy: its root key is not configured here']),
     '',
-    ...(asBackup === true ? NEXT_STEPS_FOR_BACKUP : NEXT_STEPS),
+    ...(asBackup === true ? NEXT_STEPS_FOR_BACKUP : nextSteps(tools)),
   ];
   const document = {
     tables,
@@ -263,11 +263,11 @@ const NEXT_STEPS_FOR_BACKUP = [
   '  2. Start the service again, with the database that it had.',
 ];
 
-const NEXT_STEPS = [
+const nextSteps = ({ command }: CliContext): string[] => [
   'What to do next:',
   '  1. Leave the root key file unchanged: the same file opens the new database.',
   '  2. Set CARDVAULT_DATABASE_URL to the new database on every node.',
-  '  3. npx cardvault audit verify',
+  `  3. ${command} audit verify`,
   '  4. Start the service. Never start it with the old database again: both would act on the same payments.',
   '  5. Store the old database as safely as a backup until the new one works and has a backup; then delete it',
   '     with its keys of security codes and track data.',

@@ -22,7 +22,9 @@ export function serveCommand(program: Command, tools: CliContext): void {
     .action(async ({ json }: { json?: boolean }) => {
       const stopped = tools.untilStopped();
       const running = await tools.start();
-      const demoKey = tools.paths().isEmbedded ? await createDemoKey(running.core) : undefined;
+      // Under systemd the journal would store the key, which is shown once: there is no demo account then.
+      const hasDemo = tools.paths().isEmbedded && tools.standardOutput !== 'journal';
+      const demoKey = hasDemo ? await createDemoKey(running.core) : undefined;
       const firstStart = { demoKey, first: await inviteFirstOperator(tools, running) };
       printResult(tools, json, toView(tools, running, firstStart), startBanner(tools, running, firstStart));
       await stopped;
@@ -83,7 +85,7 @@ const INVITATION_FILE = 'operator-invitation';
  * the user can read.
  */
 function deliverInvitation(tools: CliContext, url: string, file: string): OperatorInvitation {
-  if (tools.isTerminal) return { url };
+  if (tools.standardOutput === 'terminal') return { url };
   try {
     replaceAtomically(file, `${url}\n`);
     return { file };
@@ -129,8 +131,8 @@ function startBanner(tools: CliContext, running: RunningService, { demoKey, firs
     ...databaseLine(tools.paths().database),
     ...(authority === undefined ? [] : [`  CA to trust ${authority}`]),
     '',
-    ...operatorLines(first),
-    ...(demoKey === undefined ? keyInstructions() : demoInstructions(url(ports.sandbox), trust, demoKey)),
+    ...operatorLines(tools, first),
+    ...(demoKey === undefined ? keyInstructions(tools) : demoInstructions(url(ports.sandbox), trust, demoKey)),
     '',
     'Stop with Ctrl-C. Guides: README.md and docs/',
   ];
@@ -140,13 +142,12 @@ function startBanner(tools: CliContext, running: RunningService, { demoKey, firs
 const databaseLine = (database: DatabaseOptions): string[] =>
   database.kind === 'postgres' ? [`  database    ${describeAddress(database.address)}`] : [];
 
-const operatorLines = (first: OperatorInvitation): string[] => {
+const operatorLines = ({ command }: CliContext, first: OperatorInvitation): string[] => {
   if (first === 'there' || first === 'without-console') return [];
-  if (first === 'invited')
-    return ['Console: there is no operator yet. Create a link: npx cardvault operator invite', ''];
+  if (first === 'invited') return [`Console: there is no operator yet. Create a link: ${command} operator invite`, ''];
   if ('file' in first)
     return [
-      `Console: the invitation link of the first operator is in ${quoteForShell(toRelativePath(first.file))}, valid once within 24 hours. Create another: npx cardvault operator invite`,
+      `Console: the invitation link of the first operator is in ${quoteForShell(toRelativePath(first.file))}, valid once within 24 hours. Create another: ${command} operator invite`,
       '',
     ];
   return ['Console: create the first operator with this link, valid once within 24 hours:', '', `  ${first.url}`, ''];
@@ -162,11 +163,11 @@ const demoInstructions = (sandbox: string, trust: string, key: string): string[]
   `curl ${trust}${sandbox}/v1/tokenization/simple -H 'x-api-key: ${key}' -H 'content-type: application/json' -d '{"chd":[{"card":"4111111111111111","name":"Ana Lopez","exp":"12/29"}],"tags":[],"scheme":1}'`,
 ];
 
-const keyInstructions = (): string[] => [
+const keyInstructions = ({ command }: CliContext): string[] => [
   'Create a key for an account:',
   '',
-  '  npx cardvault account list',
-  '  npx cardvault key create --account ID --environment sandbox --name NAME --ip 127.0.0.1 --ip ::1',
+  `  ${command} account list`,
+  `  ${command} key create --account ID --environment sandbox --name NAME --ip 127.0.0.1 --ip ::1`,
 ];
 
 const hostOf = ({ addresses }: RunningService): string => {

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { openConsole } from '../../console/open.ts';
+import type { StandardOutput } from '../../src/cli/standard-output.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { steadyClocks } from '../fixtures/clock.ts';
@@ -82,15 +83,15 @@ describe('serve', () => {
     await dropDatabase(directory);
   });
   /** Starts the service, stops it, and returns what it printed. */
-  const served = async (json: boolean, isTerminal: boolean): Promise<string> => {
-    const { printed, stop } = await serveInProcess(directory, json ? ['--json'] : [], {}, { isTerminal });
+  const served = async (json: boolean, standardOutput: StandardOutput): Promise<string> => {
+    const { printed, stop } = await serveInProcess(directory, json ? ['--json'] : [], {}, { standardOutput });
     assert.equal(await stop(), 0);
     return printed;
   };
   const fileOf = (): string => join(directory, 'operator-invitation');
 
   test('on a terminal prints a screen with an example command and the link; a second start prints neither key nor link', async () => {
-    const [first, second] = [await served(false, true), await served(false, true)];
+    const [first, second] = [await served(false, 'terminal'), await served(false, 'terminal')];
     assert.match(first, /^cardvault is running, /);
     assert.match(first, /\ncurl --cacert \S+ https:\/\/localhost:[0-9]+\/v1\/tokenization\/simple .*cv_sandbox_/);
     assert.match(first, /first operator.*\n\n {2}https:\/\/localhost:[0-9]+\/join#[A-Za-z0-9_-]{43}\n/);
@@ -101,7 +102,9 @@ describe('serve', () => {
   });
 
   test('on a terminal prints one JSON document with --json; a second start prints neither key nor link', async () => {
-    const [first, second] = [await served(true, true), await served(true, true)].map((text) => JSON.parse(text));
+    const [first, second] = [await served(true, 'terminal'), await served(true, 'terminal')].map((text) =>
+      JSON.parse(text),
+    );
     const { production, sandbox, console: operators, card_form: cards, demo_key, operator_invitation, ...rest } = first;
     for (const url of [production, sandbox, operators, cards]) assert.match(url, /^https:\/\/localhost:[0-9]+$/);
     assert.match(demo_key, /^cv_sandbox_[A-Za-z0-9_-]{43}$/);
@@ -116,7 +119,7 @@ describe('serve', () => {
   test('elsewhere prints the path of a file with the link, which only its user can read, until there is an operator', async () => {
     const victim = join(directory, 'victim');
     symlinkSync(victim, fileOf());
-    const screen = await served(false, false);
+    const screen = await served(false, 'other');
     assert.doesNotMatch(screen, /join#/);
     assert.equal(screen.split('\n').filter((line) => line.includes(fileOf())).length, 1);
     assert.match(screen, /^ {2}cv_sandbox_[A-Za-z0-9_-]{43}$/m);
@@ -143,18 +146,19 @@ describe('serve', () => {
     } finally {
       await core.close();
     }
-    await served(false, false);
+    await served(false, 'other');
     assert.equal(existsSync(fileOf()), false);
   });
 
-  test('elsewhere prints that path with --json, and starts even when the file cannot be written', async () => {
+  test('prints that path with --json and no key into the journal, and starts even when the file cannot be written', async () => {
     mkdirSync(join(fileOf(), 'in the way'), { recursive: true });
-    const without = JSON.parse(await served(true, false));
+    const without = JSON.parse(await served(true, 'other'));
     assert.deepEqual([without.operator_invitation, without.operator_invitation_file], [null, null]);
     rmSync(directory, { recursive: true });
     directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
-    const text = await served(true, false);
-    assert.doesNotMatch(text, /join#/);
-    assert.equal(JSON.parse(text).operator_invitation_file, fileOf());
+    const text = await served(true, 'journal');
+    assert.doesNotMatch(text, /join#|cv_sandbox_/);
+    const { demo_key, operator_invitation_file } = JSON.parse(text);
+    assert.deepEqual([demo_key, operator_invitation_file], [null, fileOf()]);
   });
 });
