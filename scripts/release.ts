@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { writeArchive } from './release/archive.ts';
 import { CHECKSUMS, writeChecksums } from './release/checksums.ts';
+import { debianName, toDebianVersion, writeDebian } from './release/debian.ts';
 import { formatLicenses, type LicensedPackage } from './release/licenses.ts';
 import { describeNode, sha256Of } from './release/node-binary.ts';
 import type { LockedPackage } from './release/packages.ts';
@@ -14,15 +15,16 @@ import { describeSource, type Source } from './release/source.ts';
 import { buildTree, EXECUTABLE, PLATFORMS, type Platform, type Tree } from './release/tree.ts';
 
 /**
- * Makes a release from the files under version control: the archive of one platform, its list of components, its provenance, and
- * the digests of all of them. Two builds of one commit give the same bytes.
+ * Makes a release from the files under version control: the archive of one platform, on request its Debian package, the list of
+ * components, the provenance, and the digests of all of them. Two builds of one commit give the same bytes.
  *
- *     npm run release -- [--out FOLDER] [--platform linux-x64|linux-arm64] [--key FILE] [--allow-changes]
+ *     npm run release -- [--out FOLDER] [--platform linux-x64|linux-arm64] [--deb] [--key FILE] [--allow-changes]
  */
 const root = join(import.meta.dirname, '..');
 const OPTIONS = {
   out: { type: 'string', default: 'release' },
   platform: { type: 'string', default: `${process.platform}-${process.arch}` },
+  deb: { type: 'boolean', default: false },
   key: { type: 'string' },
   'allow-changes': { type: 'boolean', default: false },
 } as const;
@@ -46,7 +48,17 @@ function listLicensed({ loaded, built, workshop, production }: Tree): LicensedPa
   ];
 }
 
-async function writeRelease(source: Source, platform: Platform, work: string, out: string): Promise<string> {
+interface Parts {
+  readonly source: Source;
+  readonly platform: Platform;
+  readonly hasDebian: boolean;
+  /** A folder for files that are removed afterwards. */
+  readonly work: string;
+  readonly out: string;
+}
+
+/** Writes the files of a release, and returns their names. */
+async function writeRelease({ source, platform, hasDebian, work, out }: Parts): Promise<string[]> {
   const name = `cardvault-${source.version}-${platform}`;
   const tree = buildTree(source, platform, work);
   const node = describeNode(tree);
@@ -57,12 +69,14 @@ async function writeRelease(source: Source, platform: Platform, work: string, ou
   writeFileSync(join(tree.folder, 'provenance.json'), `${JSON.stringify(build, undefined, 2)}\n`);
   normalize(tree.folder, source.seconds, EXECUTABLE);
   mkdirSync(out, { recursive: true });
-  const archive = join(out, `${name}.tgz`);
-  await writeArchive(tree.folder, archive, source.seconds);
+  await writeArchive(tree.folder, join(out, `${name}.tgz`), source.seconds);
+  if (hasDebian) writeDebian(source, platform, tree.folder, work, out);
   writeFileSync(join(out, `${name}.cdx.json`), sbom);
-  const statement = stateProvenance(build, [{ name: `${name}.tgz`, sha256: sha256Of(archive) }]);
+  const packages = [`${name}.tgz`, ...(hasDebian ? [debianName(source, platform)] : [])];
+  const subjects = packages.map((each) => ({ name: each, sha256: sha256Of(join(out, each)) }));
+  const statement = stateProvenance(build, subjects);
   writeFileSync(join(out, `${name}.provenance.json`), `${JSON.stringify(statement, undefined, 2)}\n`);
-  return name;
+  return [...packages, `${name}.cdx.json`, `${name}.provenance.json`];
 }
 
 const { values } = parseArgs({ options: OPTIONS });
@@ -73,10 +87,10 @@ if (source.hasChanges && !values['allow-changes'])
   throw new Error('files differ from the commit: commit them, or name --allow-changes for a trial');
 const work = realpathSync(mkdtempSync(join(tmpdir(), 'cardvault-release-')));
 try {
-  const name = await writeRelease(source, platform, work, out);
-  writeChecksums(out, (file) => file.startsWith(`cardvault-${source.version}-`), values.key);
-  for (const ending of ['tgz', 'cdx.json', 'provenance.json']) say(join(out, `${name}.${ending}`));
-  say(join(out, CHECKSUMS));
+  const names = await writeRelease({ source, platform, hasDebian: values.deb, work, out });
+  const prefixes = [`cardvault-${source.version}-linux-`, `cardvault_${toDebianVersion(source.version)}_`];
+  writeChecksums(out, (file) => prefixes.some((prefix) => file.startsWith(prefix)), values.key);
+  for (const name of [...names, CHECKSUMS]) say(join(out, name));
   if (values.key === undefined) say('not signed: name the private key with --key');
 } finally {
   rmSync(work, { recursive: true, force: true });
