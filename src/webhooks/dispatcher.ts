@@ -14,8 +14,10 @@ import {
   claimDelivery,
   concludeDelivery,
   type DueDelivery,
-  deleteEndpoint,
+  deleteDeliveries,
   failWaiting,
+  failWaitingOfRevision,
+  findEndpoint,
   findEvent,
   findLastSuccess,
   listDue,
@@ -26,8 +28,10 @@ import {
 } from './webhook-store.ts';
 import { toMessage, webhookAuditEvent } from './webhooks.ts';
 
+/** The time for the commits before and after an attempt. */
+const COMMIT_MS = 4 * SECOND;
 /** Longer than an attempt with its commits; another node continues the delivery of a node that ended this long after it began. */
-const CLAIM_MS = LIMITS.webhookAttemptMs + 8 * SECOND;
+const CLAIM_MS = LIMITS.webhookAttemptMs + 2 * COMMIT_MS;
 
 /** Statuses with which a receiver may postpone the next attempt. */
 const POSTPONING: ReadonlySet<number> = new Set([429, 503]);
@@ -35,7 +39,7 @@ const GONE = 410;
 
 /** Requests in progress to one endpoint. */
 interface EndpointLoad {
-  underWay: number;
+  requests: number;
   hasFailed: boolean;
 }
 
@@ -48,7 +52,7 @@ export class Dispatcher {
   readonly #keyring: Keyring;
   readonly #transactions: Transactions;
   readonly #outbox: Outbox;
-  readonly #sender: WebhookSender;
+  readonly #sender: Pick<WebhookSender, 'send'>;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #delays: readonly number[];
@@ -68,7 +72,7 @@ export class Dispatcher {
     keyring: Keyring;
     transactions: Transactions;
     outbox: Outbox;
-    sender: WebhookSender;
+    sender: Pick<WebhookSender, 'send'>;
     clock: Clock;
     random: Random;
     /** Milliseconds after each failed attempt. */
@@ -108,7 +112,7 @@ export class Dispatcher {
   }
 
   async #runRound(): Promise<void> {
-    for (const waiting of await this.#listWaiting()) {
+    for (const waiting of await this.#listDueEndpoints()) {
       if (this.#isStopped || this.#running.size >= LIMITS.webhookRequests) return;
       this.#last = nameOf(waiting);
       await this.#startDue(waiting);
@@ -116,11 +120,12 @@ export class Dispatcher {
     this.#last = undefined;
   }
 
-  /** The endpoints in the order of the index, those behind the one at which the round before had to end first. */
-  async #listWaiting(): Promise<WaitingEndpoint[]> {
+  /** The endpoints with due deliveries in the order of the index, those behind the one at which the round before ended first. */
+  async #listDueEndpoints(): Promise<WaitingEndpoint[]> {
+    const now = this.#clock();
     const found: WaitingEndpoint[] = [];
     for (let next = await nextWaitingEndpoint(this.#database, undefined); next !== undefined; ) {
-      found.push(next);
+      if (next.dueAt <= now) found.push(next);
       next = await nextWaitingEndpoint(this.#database, next);
     }
     const last = found.findIndex((each) => nameOf(each) === this.#last);
@@ -140,27 +145,34 @@ export class Dispatcher {
 
   async #startDue(waiting: WaitingEndpoint): Promise<void> {
     const name = nameOf(waiting);
-    const load = this.#loads.get(name) ?? { underWay: 0, hasFailed: false };
+    const load = this.#loads.get(name) ?? { requests: 0, hasFailed: false };
     const most = load.hasFailed ? LIMITS.webhookRequestsAfterFailure : LIMITS.webhookRequestsPerEndpoint;
-    const free = Math.min(most - load.underWay, LIMITS.webhookRequests - this.#running.size);
+    const free = Math.min(most - load.requests, LIMITS.webhookRequests - this.#running.size);
     if (free <= 0) return;
     const due = await listDue(this.#database, waiting, this.#clock(), free);
     if (due.length === 0) return;
-    const { endpoint: id, ...tenant } = waiting;
-    const endpoint = (await this.#outbox.endpointsOf(tenant)).find((each) => each.id === id);
-    if (endpoint === undefined || endpoint.disabledReason !== undefined) return this.#discard(tenant, id, endpoint);
+    const endpoint = await this.#findEndpoint(waiting);
+    if (endpoint === undefined || endpoint.disabledReason !== undefined) return this.#discard(waiting, endpoint);
     this.#loads.set(name, load);
     for (const delivery of due) this.#start(name, load, endpoint, delivery);
   }
 
+  /** Reads it again where another node may just have created or enabled it. */
+  async #findEndpoint({ endpoint: id, account, environment }: WaitingEndpoint): Promise<Endpoint | undefined> {
+    const tenant = { account, environment };
+    const cached = (await this.#outbox.endpointsOf(tenant)).find((each) => each.id === id);
+    if (cached !== undefined && cached.disabledReason === undefined) return cached;
+    return (await findEndpoint(this.#database, this.#keyring, tenant, id))?.endpoint;
+  }
+
   #start(name: string, load: EndpointLoad, endpoint: Endpoint, due: DueDelivery): void {
-    load.underWay++;
+    load.requests++;
     const running = this.#deliver(endpoint, due, load)
       .catch(this.#onError)
       .finally(() => {
-        load.underWay--;
+        load.requests--;
         this.#running.delete(running);
-        if (load.underWay === 0 && !load.hasFailed) this.#loads.delete(name);
+        if (load.requests === 0 && !load.hasFailed) this.#loads.delete(name);
       });
     this.#running.add(running);
   }
@@ -175,7 +187,9 @@ export class Dispatcher {
     });
     if (!committed) return;
     const event = await findEvent(this.#database, this.#keyring, tenant, due.event);
-    if (event === undefined) return;
+    if (event === undefined) return this.#abandon(due, until);
+    // The node was held up, and the claim may end before the attempt does: then another node continues.
+    if (this.#clock() > now + COMMIT_MS) return;
     const message = toMessage(endpoint, { id: event.id, body: event.body }, this.#clock(), this.#userAgent);
     const result = await this.#sender.send(message);
     event.body.fill(0);
@@ -183,16 +197,26 @@ export class Dispatcher {
     await this.#conclude(endpoint, { ...due, firstAttemptAt: due.firstAttemptAt ?? now }, until, result);
   }
 
+  /** Ends a delivery whose event was altered in the database, or has just been removed. */
+  async #abandon(due: DueDelivery, claimedUntil: number): Promise<void> {
+    const result = { status: 'failed', step: due.step, nextAttemptAt: undefined } as const;
+    const write = concludeDelivery(due, claimedUntil, { ...result, statusCode: undefined, error: undefined });
+    await this.#database.commit({ account: due.tenant.account, writes: [write] });
+  }
+
   async #conclude(endpoint: Endpoint, due: DueDelivery, claimedUntil: number, result: SendResult): Promise<void> {
     const { tenant } = due;
     const now = this.#clock();
     const attempt = toAttemptResult(this.#delays, due, result, now, this.#random);
     const last = { at: now, statusCode: result.statusCode, error: result.error };
-    const writes = [concludeDelivery(due, claimedUntil, attempt), noteAttempt(tenant, endpoint.id, last)];
-    await this.#database.commit({ account: tenant.account, writes });
+    const noted = noteAttempt(tenant, endpoint.id, last);
+    const { account } = tenant;
+    const writes = [concludeDelivery(due, claimedUntil, attempt), noted];
+    const { committed: isConcluded } = await this.#database.commit({ account, writes });
+    if (!isConcluded) await this.#database.commit({ account, writes: [noted] });
     this.#onAttempt(attempt.status === 'waiting' ? 'retried' : attempt.status);
     if (result.statusCode === GONE) return this.#disable(tenant, endpoint, 'gone');
-    if (attempt.status !== 'failed') return;
+    if (!isConcluded || attempt.status !== 'failed') return;
     const lastSuccess = await findLastSuccess(this.#database, tenant, endpoint.id);
     const hasSucceeded = lastSuccess !== undefined && lastSuccess >= (due.firstAttemptAt ?? 0);
     if (!hasSucceeded) await this.#disable(tenant, endpoint, 'failing');
@@ -212,11 +236,13 @@ export class Dispatcher {
     });
   }
 
-  /** Deliveries that a node wrote just before it knew that the endpoint was disabled or deleted. */
-  async #discard(tenant: Tenant, id: string, endpoint: Endpoint | undefined): Promise<void> {
-    const [, deliveries] = deleteEndpoint(tenant, id);
-    const writes = [endpoint === undefined ? deliveries : failWaiting(tenant, id)];
-    await this.#database.commit({ account: tenant.account, writes });
+  /** Ends deliveries that a node wrote before it read that the endpoint was disabled or deleted. */
+  async #discard(waiting: WaitingEndpoint, endpoint: Endpoint | undefined): Promise<void> {
+    const { endpoint: id, account, environment } = waiting;
+    const tenant = { account, environment };
+    if (this.#loads.get(nameOf(waiting))?.requests === 0) this.#loads.delete(nameOf(waiting));
+    const write = endpoint === undefined ? deleteDeliveries(tenant, id) : failWaitingOfRevision(tenant, endpoint);
+    await this.#database.commit({ account, writes: [write] });
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Keyring } from '../crypto/keyring.ts';
-import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
-import { sealJson } from '../crypto/sealed-json.ts';
+import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
+import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -90,6 +90,8 @@ const DELETE_ENDPOINT = `delete from webhook_endpoints where ${OF_TENANT} and id
 const DELETE_DELIVERIES = `delete from webhook_deliveries where ${OF_TENANT} and endpoint = ?`;
 const FAIL_WAITING = `update webhook_deliveries set status = 'failed', next_attempt_at = null
   where ${OF_TENANT} and endpoint = ? and next_attempt_at is not null`;
+const FAIL_WAITING_OF_REVISION = `${FAIL_WAITING}
+  and exists (select 1 from webhook_endpoints where ${OF_TENANT} and id = ? and revision = ?)`;
 const NOTE_ATTEMPT = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = ?
   where ${OF_TENANT} and id = ?`;
 const NOTE_SUCCESS = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = null, last_success_at = ?
@@ -104,10 +106,10 @@ const INSERT_DELIVERY = `insert into webhook_deliveries (account, environment, e
 
 const DELIVERY_COLUMNS = `d.account, d.environment, d.endpoint, d.event, d.status, d.attempts, d.step, d.first_attempt_at,
   d.last_attempt_at, d.last_status, d.last_error, d.next_attempt_at`;
-/** The next endpoint with a waiting delivery, in the order of the index. */
-const NEXT_WAITING = `select account, environment, endpoint from webhook_deliveries
+/** The next endpoint with a waiting delivery, and the time at which its first one is due, in the order of the index. */
+const NEXT_WAITING = `select account, environment, endpoint, next_attempt_at from webhook_deliveries
   where next_attempt_at is not null and (account, environment, endpoint) > (?account, ?environment, ?)
-  order by account, environment, endpoint limit 1`;
+  order by account, environment, endpoint, next_attempt_at limit 1`;
 const LIST_DUE = `select ${DELIVERY_COLUMNS} from webhook_deliveries d
   where d.account = ?account and d.environment = ?environment and d.endpoint = ? and d.next_attempt_at <= ?
   order by d.next_attempt_at limit ?`;
@@ -182,11 +184,14 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
 
 const scopeOf = ({ account, environment }: Tenant): Value[] => [account, environment];
 
+/** Without those that were altered in the database. */
 export async function listEndpoints(database: Database, keyring: Keyring, tenant: Tenant): Promise<StoredEndpoint[]> {
   const rows = await database.read(LIST_ENDPOINTS, ...scopeOf(tenant));
-  return Promise.all(rows.map((row) => unsealEndpoint(keyring, tenant, row)));
+  const endpoints = await Promise.all(rows.map((row) => unsealEndpoint(keyring, tenant, row)));
+  return endpoints.filter((each) => each !== undefined);
 }
 
+/** Undefined also when it was altered in the database. */
 export async function findEndpoint(
   database: Database,
   keyring: Keyring,
@@ -197,12 +202,11 @@ export async function findEndpoint(
   return row === undefined ? undefined : unsealEndpoint(keyring, tenant, row);
 }
 
-async function unsealEndpoint(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredEndpoint> {
+async function unsealEndpoint(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredEndpoint | undefined> {
   const [id, revision, createdAt] = [text(row, 'id'), integer(row, 'revision'), integer(row, 'created_at')];
   const context = endpointContext(tenant, id, revision, createdAt);
-  const plaintext = await keyring.unseal(tenant, 'webhooks', context, blob(row, 'record'));
-  const record = JSON.parse(plaintext.toString('utf8')) as EndpointRecord;
-  plaintext.fill(0);
+  const record = await unsealJson<EndpointRecord>(keyring, tenant, 'webhooks', context, blob(row, 'record'));
+  if (record === undefined) return undefined;
   const { url, events, description, disabled: disabledReason } = record;
   const secrets = record.secrets.map(
     ({ bytes, until }): EndpointSecret => ({ bytes: Uint8Array.from(Buffer.from(bytes, 'base64')), until }),
@@ -240,11 +244,19 @@ export async function updateEndpoint(keyring: Keyring, tenant: Tenant, endpoint:
 /** Deletes an endpoint with its deliveries; the first write conflicts when there is none. */
 export const deleteEndpoint = (tenant: Tenant, id: string): readonly [endpoint: Write, deliveries: Write] => [
   write(DELETE_ENDPOINT, [...scopeOf(tenant), id], 1),
-  write(DELETE_DELIVERIES, [...scopeOf(tenant), id]),
+  deleteDeliveries(tenant, id),
 ];
 
 /** A disabled endpoint gets nothing of what waits. */
 export const failWaiting = (tenant: Tenant, id: string): Write => write(FAIL_WAITING, [...scopeOf(tenant), id]);
+
+/** The same, unless the endpoint was changed since this revision: it may be enabled again. */
+export const failWaitingOfRevision = (tenant: Tenant, { id, revision }: Pick<Endpoint, 'id' | 'revision'>): Write =>
+  write(FAIL_WAITING_OF_REVISION, [...scopeOf(tenant), id, ...scopeOf(tenant), id, revision]);
+
+/** Deletes the deliveries of an endpoint that does not exist. */
+export const deleteDeliveries = (tenant: Tenant, id: string): Write =>
+  write(DELETE_DELIVERIES, [...scopeOf(tenant), id]);
 
 /** An event with the bytes that are sent. */
 export interface StoredEvent {
@@ -266,6 +278,7 @@ export const insertDeliveries = (tenant: Tenant, endpoints: readonly string[], e
   rows: endpoints.map((endpoint) => [...scopeOf(tenant), endpoint, event, now]),
 });
 
+/** Undefined also when it was altered in the database. */
 export async function findEvent(
   database: Database,
   keyring: Keyring,
@@ -276,12 +289,19 @@ export async function findEvent(
   if (row === undefined) return undefined;
   const [type, createdAt] = [text(row, 'type'), integer(row, 'created_at')];
   const context = eventContext(tenant, id, type, createdAt);
-  return { id, type, createdAt, body: await keyring.unseal(tenant, 'webhooks', context, blob(row, 'record')) };
+  try {
+    return { id, type, createdAt, body: await keyring.unseal(tenant, 'webhooks', context, blob(row, 'record')) };
+  } catch (error) {
+    if (error instanceof UnsealError) return undefined;
+    throw error;
+  }
 }
 
 /** An endpoint that has waiting deliveries. */
 export interface WaitingEndpoint extends Tenant {
   readonly endpoint: string;
+  /** When its first delivery is due. */
+  readonly dueAt: number;
 }
 
 /** Returns the waiting endpoint that follows in the order of the index. */
@@ -292,7 +312,7 @@ export async function nextWaitingEndpoint(
   const start = after === undefined ? ['', 'production', ''] : [after.account, after.environment, after.endpoint];
   const [row] = await database.read(NEXT_WAITING, ...start);
   if (row === undefined) return undefined;
-  return { ...tenantOf(row), endpoint: text(row, 'endpoint') };
+  return { ...tenantOf(row), endpoint: text(row, 'endpoint'), dueAt: integer(row, 'next_attempt_at') };
 }
 
 const tenantOf = (row: Row): Tenant => ({
@@ -349,12 +369,16 @@ export interface AttemptResult {
   readonly nextAttemptAt: number | undefined;
 }
 
-/** Stores the result of a claimed attempt. It changes nothing when the delivery was replayed, failed or deleted since. */
+/** Stores the result of a claimed attempt. Conflicts when the delivery was claimed again, replayed, failed or deleted since. */
 export const concludeDelivery = (due: DueDelivery, claimedUntil: number, result: AttemptResult): Write =>
-  write(CONCLUDE, [
-    ...[result.status, result.step, result.statusCode ?? null, result.error ?? null, result.nextAttemptAt ?? null],
-    ...[...scopeOf(due.tenant), due.endpoint, due.event, due.attempts + 1, claimedUntil],
-  ]);
+  write(
+    CONCLUDE,
+    [
+      ...[result.status, result.step, result.statusCode ?? null, result.error ?? null, result.nextAttemptAt ?? null],
+      ...[...scopeOf(due.tenant), due.endpoint, due.event, due.attempts + 1, claimedUntil],
+    ],
+    1,
+  );
 
 export const noteAttempt = (tenant: Tenant, endpoint: string, { at, statusCode, error }: LastAttempt): Write =>
   error === undefined

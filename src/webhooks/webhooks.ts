@@ -169,7 +169,7 @@ export class Webhooks {
   /** Throws `unknown_webhook`. */
   async get(tenant: Tenant, id: string): Promise<StoredEndpoint> {
     const found = await findEndpoint(this.#database, this.#keyring, tenant, id);
-    if (found === undefined) throw new Failure('unknown_webhook', { field: 'id' });
+    if (found === undefined) throw unknownWebhook();
     return found;
   }
 
@@ -200,11 +200,13 @@ export class Webhooks {
     await this.update(transaction, tenant, id, changes, { consent });
   }
 
-  /** Throws `unknown_webhook`. */
+  /** Deletes one that was altered in the database as well. Throws `unknown_webhook`. */
   async delete(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
-    const { endpoint } = await this.get(tenant, id);
-    for (const write of deleteEndpoint(tenant, endpoint.id)) transaction.write(write);
-    transaction.record(webhookAuditEvent('webhook.deleted', tenant, endpoint));
+    const found = await findEndpoint(this.#database, this.#keyring, tenant, id);
+    const [endpoint, deliveries] = deleteEndpoint(tenant, id);
+    transaction.write(endpoint, unknownWebhook());
+    transaction.write(deliveries);
+    transaction.record(webhookAuditEvent('webhook.deleted', tenant, found?.endpoint ?? { id }));
   }
 
   /**
@@ -370,6 +372,8 @@ export class Webhooks {
   }
 }
 
+const unknownWebhook = (): Failure => new Failure('unknown_webhook', { field: 'id' });
+
 const DAYS_KEPT_MS = LIMITS.webhookDaysKept * 24 * 60 * MINUTE;
 
 function assertEvents(events: readonly string[]): void {
@@ -397,7 +401,7 @@ function record(transaction: Transaction, right: WebhookRight, event: AuditEvent
 export function webhookAuditEvent(
   action: Extract<AuditAction, `webhook.${string}`>,
   tenant: Tenant,
-  { id, url }: Pick<Endpoint, 'id' | 'url'>,
+  { id, url }: Pick<Endpoint, 'id'> & Partial<Pick<Endpoint, 'url'>>,
   detail: Readonly<Record<string, string | number | readonly string[]>> = {},
 ): AuditEvent {
   return {
@@ -405,7 +409,7 @@ export function webhookAuditEvent(
     outcome: 'success',
     ...tenant,
     targets: [`webhook:${id}`],
-    detail: { host: new URL(url).host, ...detail },
+    detail: { ...(url !== undefined && { host: new URL(url).host }), ...detail },
   };
 }
 

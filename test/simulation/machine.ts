@@ -15,13 +15,14 @@ import { Pipeline, type RouteResponse } from '../../src/http/pipeline.ts';
 import { PROBLEMS, toFailure } from '../../src/http/problems.ts';
 import { createBucketMemory } from '../../src/http/rate-limit.ts';
 import type { RequestHead } from '../../src/http/route.ts';
+import { paymentEvents } from '../../src/http/webhook-events.ts';
 import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
 import { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
 import { PaymentActivations, type Processors } from '../../src/payments/payment-activations.ts';
-import { PaymentRepository } from '../../src/payments/payment-repository.ts';
+import { type PaymentChangeWriter, PaymentRepository } from '../../src/payments/payment-repository.ts';
 import { Payments } from '../../src/payments/payments.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
 import { ProcessorNotifications } from '../../src/payments/processor-notifications.ts';
@@ -33,6 +34,9 @@ import { ScanQueue } from '../../src/storage/pagination.ts';
 import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
 import { wrappedKeyStore } from '../../src/storage/wrapped-key-store.ts';
 import { Vault } from '../../src/vault/vault.ts';
+import { Dispatcher } from '../../src/webhooks/dispatcher.ts';
+import { Outbox } from '../../src/webhooks/outbox.ts';
+import type { WebhookSender } from '../../src/webhooks/send.ts';
 
 export const ENDPOINTS = {
   create: createPayment,
@@ -62,6 +66,15 @@ export interface SimulatedResponse {
 /** Accounts of the simulation are not under dual control. */
 const NO_CHANGE_CONTROL = { permit: () => Promise.resolve() };
 
+/** How a machine sends events. */
+export interface MachineWebhooks {
+  readonly sender: Pick<WebhookSender, 'send'>;
+  /** Milliseconds after each failed attempt. */
+  readonly delays: readonly number[];
+  /** Another writer of events, with a fault that the simulation has to find. */
+  readonly spoil?: ((outbox: Outbox, transactions: Transactions) => PaymentChangeWriter) | undefined;
+}
+
 const PERMISSIONS = ['payments:write', 'payments:read', 'tokens:detokenize', 'captures:retrieve'] as const;
 
 /** The payments of one process, put together as the service does, without its listeners. */
@@ -74,6 +87,7 @@ export class Machine {
   readonly unknownOutcomes: UnknownOutcomes;
   readonly notifications: ProcessorNotifications;
   readonly keyring: Keyring;
+  readonly #dispatcher: Dispatcher | undefined;
   readonly #pipelines: Readonly<Record<EndpointName, Pipeline>>;
   readonly #tenant: Tenant;
   readonly #clock: Clock;
@@ -89,8 +103,10 @@ export class Machine {
     processors: Processors;
     tenant: Tenant;
     failed: (error: unknown) => void;
+    /** Sends what happens to payments; absent: no events are written. */
+    webhooks?: MachineWebhooks | undefined;
   }) {
-    const { database, root, clock, random, processors, tenant, failed } = options;
+    const { database, root, clock, random, processors, tenant, failed, webhooks } = options;
     const keyring = new Keyring({ root, store: wrappedKeyStore(database), clock, random });
     const time = options.time;
     const parts = { database, keyring, clock, time, random };
@@ -106,7 +122,13 @@ export class Machine {
       hosts: new ProcessorHosts(),
       changeControl: NO_CHANGE_CONTROL,
     });
-    const repository = new PaymentRepository({ ...parts, onOutcome: () => undefined });
+    const outbox = webhooks && new Outbox(parts);
+    const onChange = outbox && (webhooks.spoil?.(outbox, transactions) ?? paymentEvents(outbox));
+    const repository = new PaymentRepository({ ...parts, onOutcome: () => undefined, onChange });
+    this.#dispatcher =
+      outbox &&
+      new Dispatcher({ ...parts, ...webhooks, transactions, outbox, userAgent: 'cardvault', onError: failed });
+    outbox?.onWritten(() => void this.#dispatcher?.runOnce().catch(failed));
     const notifications = new ProcessorNotifications({ ...parts, transactions, processors, activations, repository });
     const payments = new Payments({
       ...parts,
@@ -163,6 +185,7 @@ export class Machine {
   async round(): Promise<void> {
     await this.notifications.collect();
     await this.recovery.runOnce();
+    await this.#dispatcher?.runOnce();
   }
 
   /** Runs what the sweeper of the service runs every 5 seconds. */

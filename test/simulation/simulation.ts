@@ -3,12 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DigestKeys } from '../../src/crypto/digest-keys.ts';
+import { paymentEvents } from '../../src/http/webhook-events.ts';
 import { type Clock, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Pan } from '../../src/kernel/pan.ts';
 import { TimeGuard, type TrustedTime } from '../../src/kernel/time-guard.ts';
 import type { LoadedPayment } from '../../src/payments/payment-store.ts';
 import type { Driver } from '../../src/storage/database.ts';
+import { insertEndpoint } from '../../src/webhooks/webhook-store.ts';
 import { insertAccounts } from '../fixtures/accounts.ts';
 import { trustedTime } from '../fixtures/clock.ts';
 import { dropDatabase, openFolder } from '../fixtures/database.ts';
@@ -19,8 +21,10 @@ import { acquirerBackend, type Backend, type BackendParts, simulatorBackend } fr
 import { Clients } from './clients.ts';
 import { CrashableDatabase, Disk } from './disk.ts';
 import { cyberSourceBackend, koinBackend } from './fake-backends.ts';
-import { Machine } from './machine.ts';
+import { Machine, type MachineWebhooks } from './machine.ts';
+import { DELAYS, endpointOf, RECEIVERS, Receivers } from './receivers.ts';
 import { reconcile } from './reconcile.ts';
+import { REACHABLE, reconcileEvents } from './reconcile-events.ts';
 import { SeededRandom } from './seeded-random.ts';
 import { Users } from './users.ts';
 import { VirtualTime } from './virtual-time.ts';
@@ -39,6 +43,8 @@ export interface Plan {
   readonly clockJumps?: 'noticed' | 'trusted';
   /** Users have processors inquired, and resolve outcomes manually. */
   readonly hasUsers?: boolean;
+  /** Events are sent to servers of the merchant. `beside`: with a fault, they are written after the commit of what they tell. */
+  readonly webhooks?: 'sent' | 'beside';
 }
 
 export interface Report {
@@ -55,6 +61,9 @@ export interface Report {
   /** Actions of users on unknown outcomes. */
   readonly checks: number;
   readonly resolutions: number;
+  /** Events that were written, and requests to receivers that had them already. */
+  readonly events: number;
+  readonly duplicates: number;
 }
 
 const NODES = 2;
@@ -130,6 +139,7 @@ class Simulation {
   readonly #root: ReturnType<typeof createSecretKey>;
   readonly #faults: string[] = [];
   readonly #users: Users | undefined;
+  readonly #receivers: Receivers | undefined;
   #crashes = 0;
   #isCalm = false;
   /** The difference of the clocks of all nodes. */
@@ -138,6 +148,7 @@ class Simulation {
   #lastTrusted: number;
 
   private constructor(plan: Plan, parts: Parts) {
+    const log = (line: string): void => this.#log(line);
     this.#plan = plan;
     this.#seeded = parts.seeded;
     this.#time = parts.time;
@@ -150,7 +161,10 @@ class Simulation {
     this.#lastTrusted = this.#time.now;
     const now = (): number => this.#time.now;
     const scene = { seed: plan.seed, tenant: TENANT, database: this.#real, backend: this.#backend, now };
-    this.#users = plan.hasUsers === true ? new Users({ ...scene, log: (line) => this.#log(line) }) : undefined;
+    this.#users = plan.hasUsers === true ? new Users({ ...scene, log }) : undefined;
+    // A generator of its own, so that a seed does the same without webhooks.
+    const ofReceivers = { seeded: new SeededRandom(plan.seed + 2_000_003), time: this.#time, log };
+    this.#receivers = plan.webhooks === undefined ? undefined : new Receivers(ofReceivers);
   }
 
   static async open(plan: Plan): Promise<Simulation> {
@@ -199,7 +213,9 @@ class Simulation {
     const [payments, open, inDoubt] = ['payments', 'open', 'in_doubt'].map((name) => Number(counts?.[name])) as Three;
     const acknowledged = clients.requests.filter(({ responses }) => responses.length > 0).length;
     const { checks = 0, resolutions = 0 } = this.#users ?? {};
-    const counted = { payments, open, inDoubt, acknowledged, crashes: this.#crashes, checks, resolutions };
+    const [written] = await this.#real.read('select count(*) as events from webhook_events');
+    const sent = { events: Number(written?.['events']), duplicates: this.#receivers?.duplicates ?? 0 };
+    const counted = { payments, open, inDoubt, acknowledged, crashes: this.#crashes, checks, resolutions, ...sent };
     return { faults, ...counted, trace: this.#trace };
   }
 
@@ -216,7 +232,15 @@ class Simulation {
     await desk.transactions.run({ origin: OPERATOR }, (transaction) =>
       desk.activations.enable(transaction, TENANT, { processor: name, settings, force: false }),
     );
+    if (this.#receivers !== undefined) await this.#createEndpoints(desk);
     return desk;
+  }
+
+  async #createEndpoints({ transactions, keyring }: Machine): Promise<void> {
+    await transactions.run({ origin: OPERATOR }, async (transaction) => {
+      for (const receiver of RECEIVERS)
+        transaction.write(await insertEndpoint(keyring, TENANT, endpointOf(receiver, transaction.now)));
+    });
   }
 
   async #captures(desk: Machine): Promise<string[]> {
@@ -241,7 +265,14 @@ class Simulation {
       this.#log(`recovery failed: ${error}`);
       this.#faults.push(`recovery failed: ${error instanceof Error ? error.stack : error}`);
     };
-    return new Machine({ database, root: this.#root, clock, time, random, processors, tenant: TENANT, failed });
+    const parts = { database, root: this.#root, clock, time, random, processors, tenant: TENANT, failed };
+    return new Machine({ ...parts, webhooks: this.#webhooksOf(process) });
+  }
+
+  #webhooksOf(process: Parameters<Backend['seenBy']>[0]): MachineWebhooks | undefined {
+    if (this.#receivers === undefined) return undefined;
+    const spoil = this.#plan.webhooks === 'beside' ? writeBeside : undefined;
+    return { sender: this.#receivers.seenBy(process), delays: DELAYS, spoil };
   }
 
   #startNode(at: number): void {
@@ -373,6 +404,7 @@ class Simulation {
   async #calmDown(clients: Clients): Promise<void> {
     this.#isCalm = true;
     this.#backend.calmDown();
+    if (this.#receivers !== undefined) this.#receivers.isCalm = true;
     this.#log('calm');
     await this.#pass(NEWS_WITHIN, clients);
     if (this.#plan.clockJumps !== undefined) await this.#checkNothingDestroyed();
@@ -397,8 +429,26 @@ class Simulation {
     faults.push(...(await reconcile({ ...endState, isOver: false })));
     const open = await this.#settle(clients, () => this.#nextDue(desk, () => true));
     if (open !== undefined) faults.push(open);
+    if (this.#receivers !== undefined) faults.push(...(await this.#reckonEvents(desk, clients, this.#receivers)));
     faults.push(...(await reconcile({ ...endState, isOver: true })), ...this.#faults.slice(faults.length));
     return [...new Set(faults)];
+  }
+
+  async #reckonEvents(desk: Machine, clients: Clients, receivers: Receivers): Promise<string[]> {
+    const waiting = await this.#settle(clients, () => this.#nextDelivery());
+    const faults = await reconcileEvents({ desk, receivers, database: this.#real, tenant: TENANT });
+    return waiting === undefined ? faults : ['deliveries wait without end', ...faults];
+  }
+
+  /** Time of the next attempt to reach a receiver that can be reached; undefined when none waits. */
+  async #nextDelivery(): Promise<number | undefined> {
+    const rows = await this.#real.read(
+      'select endpoint, next_attempt_at from webhook_deliveries where next_attempt_at is not null',
+    );
+    const dues = rows
+      .filter((row) => REACHABLE.some((receiver) => row['endpoint'] === `wh_${receiver}`))
+      .map((row) => Number(row['next_attempt_at']));
+    return dues.length === 0 ? undefined : Math.min(...dues);
   }
 
   /** Time at which the next of these payments is due; undefined when none is. */
@@ -449,5 +499,12 @@ class Simulation {
     this.#trace.push(`${((this.#time.now % 100_000_000) / 1000).toFixed(3)} ${line}`);
   }
 }
+
+/** The fault of a notification that is sent beside the commit: a crash in between loses it. */
+const writeBeside: NonNullable<MachineWebhooks['spoil']> =
+  (outbox, transactions) => async (transaction, tenant, change) => {
+    const [write, context] = [paymentEvents(outbox), { origin: transaction.origin, account: tenant.account }];
+    transaction.afterCommit(() => transactions.run(context, (later) => write(later, tenant, change)));
+  };
 
 export const simulate = async (plan: Plan): Promise<Report> => (await Simulation.open(plan)).run();
