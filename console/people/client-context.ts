@@ -1,10 +1,9 @@
 import type { Origin } from '../../src/audit/audit.ts';
-import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { subscriberNetwork } from '../../src/kernel/network.ts';
 import { truncatePans } from '../../src/kernel/pan.ts';
-import { computeDigest, isSecret, newSecret } from './sealing.ts';
+import { hashSecret, isSecret, newSecret } from './sealing.ts';
 import type { Source } from './sign-in-state.ts';
 
 /** The client of a request. */
@@ -45,14 +44,10 @@ export const anonymousOrigin = (client: ClientContext): Origin => ({
 });
 
 /** Returns the source of a sign-in attempt for this user. */
-export async function toSource(
-  keyring: Keyring,
-  person: string,
-  { address, browser }: Pick<ClientContext, 'address' | 'browser'>,
-): Promise<Source> {
+export function toSource(person: string, { address, browser }: Pick<ClientContext, 'address' | 'browser'>): Source {
   const network = subscriberNetwork(address);
   if (browser === undefined || !isSecret(browser)) return { network, browser: undefined };
-  const digest = await computeDigest(keyring, 'browser', person, browser);
+  const digest = hashSecret('browser', person, browser);
   return { network, browser: Buffer.from(digest).toString('base64url') };
 }
 

@@ -66,7 +66,7 @@ export async function completeEnrollment(
   // The write above conflicts unless the invitation is pending; the other resets of the user end with it.
   if (role === undefined) add(deleteResetsByPerson(person.id));
   const browser = browserSecret(dependencies.random, client);
-  const source = await toSource(keyring, person.id, { ...client, browser });
+  const source = toSource(person.id, { ...client, browser });
   add(await replaceSignInState(keyring, person.id, newSignInState(source, time.latestNow())));
   add(await insertFactor(keyring, factor));
   const { codes, factor: recovery } = await newRecoveryCodesFactor(dependencies, person.id);
@@ -96,7 +96,7 @@ async function buildNewPerson(
     person,
     memberships: [membership],
     writes: [
-      { write: await insertPerson(keyring, person), onConflict: notPossible('emailHasSignIn') },
+      ...(await insertPerson(keyring, person)).map((write) => ({ write, onConflict: notPossible('emailHasSignIn') })),
       { write: deleteSession(session), onConflict: new Failure('not_signed_in') },
       ...lockTeam(to.account).map((lock) => ({ write: lock, onConflict: new Failure('changed_meanwhile') })),
       { write: await insertMembership(keyring, membership), onConflict: teamFull() },

@@ -6,7 +6,7 @@ import { listMembershipsByPerson } from './membership-store.ts';
 import { eventPerAccount } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson, updatePerson } from './person-store.ts';
-import { computeDigest, type PeopleDependencies } from './sealing.ts';
+import { hashSecret, type PeopleDependencies } from './sealing.ts';
 import { assertStage, type Session } from './session.ts';
 import { updateSession } from './session-store.ts';
 
@@ -36,7 +36,7 @@ export class EmailConfirmation {
     if (emailCode !== undefined && transaction.now < emailCode.sentAt + CODE_INTERVAL_MS)
       throw new Failure('rate_limited');
     const code = newCode(random);
-    const digest = Buffer.from(await this.#digest(person, code)).toString('base64');
+    const digest = Buffer.from(this.#digest(person, code)).toString('base64');
     const { write } = await updateSession(keyring, session, { emailCode: { digest, sentAt: transaction.now } });
     transaction.write(write, new Failure('changed_meanwhile'));
     return code;
@@ -50,7 +50,7 @@ export class EmailConfirmation {
     const isValid =
       emailCode !== undefined &&
       transaction.now < emailCode.sentAt + CODE_TTL_MS &&
-      isSameDigest(Buffer.from(emailCode.digest, 'base64'), await this.#digest(person, code));
+      isSameDigest(Buffer.from(emailCode.digest, 'base64'), this.#digest(person, code));
     if (!isValid) throw invalidField('code', 'emailCode');
     const changed = new Failure('changed_meanwhile');
     const { write } = await updatePerson(keyring, person, { isEmailUnconfirmed: undefined });
@@ -71,8 +71,8 @@ export class EmailConfirmation {
   }
 
   /** The address is part of the digest: a code confirms the address to which it was sent, and no other. */
-  #digest({ id, email }: Person, code: string): Promise<Uint8Array> {
-    return computeDigest(this.#dependencies.keyring, 'email code', id, email, normalizeCode(code));
+  #digest({ id, email }: Person, code: string): Uint8Array {
+    return hashSecret('email code', id, email, normalizeCode(code));
   }
 }
 

@@ -13,6 +13,7 @@ import {
 import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import type { Passkey } from './passkey.ts';
+import type { RecoveryCodeDigests } from './recovery-codes.ts';
 import { sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 
 export const TABLES: readonly Table[] = [
@@ -35,8 +36,7 @@ interface Records {
   /** Base32. */
   readonly totp: { readonly secret: string };
   readonly passkey: Passkey;
-  /** Hexadecimal. */
-  readonly 'recovery-codes': { readonly digests: readonly string[] };
+  readonly 'recovery-codes': RecoveryCodeDigests;
 }
 
 type FactorKind = keyof Records;

@@ -79,7 +79,7 @@ export async function newRecoveryCodesFactor(
   person: string,
 ): Promise<{ codes: string[]; factor: NewFactor }> {
   const codes = newRecoveryCodes(dependencies.random);
-  const record = { digests: await digestRecoveryCodes(dependencies.keyring, person, codes) };
+  const record = digestRecoveryCodes(dependencies.random, person, codes);
   return { codes, factor: { ...newFactorColumns(dependencies, person), kind: 'recovery-codes', record, counter: 0 } };
 }
 

@@ -14,7 +14,7 @@ import {
 import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { OPERATOR, type Role } from './roles.ts';
-import { computeDigest, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
+import { hashSecret, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -105,7 +105,7 @@ export async function findInvitation(
   secret: string,
   now: number,
 ): Promise<Invitation | undefined> {
-  const [row] = await database.read(FIND, await computeDigest(keyring, 'invitation', secret));
+  const [row] = await database.read(FIND, hashSecret('invitation', secret));
   const invitation = row === undefined ? undefined : await unsealInvitation(keyring, row);
   return invitation === undefined || invitation.expiresAt <= now ? undefined : invitation;
 }
@@ -174,7 +174,7 @@ export async function purgeExpiredInvitations(database: Database, now: number, l
 
 async function columnValues(keyring: Keyring, invitation: Invitation, secret: string) {
   const { account, id, person, createdAt, expiresAt, kind, role, email, inviterName, inviterId } = invitation;
-  const digest = await computeDigest(keyring, 'invitation', secret);
+  const digest = hashSecret('invitation', secret);
   const place = recordContext({ account, id, person, createdAt, expiresAt, digest });
   const record = await sealRecord(keyring, place, { kind, role, email, inviterName, inviterId });
   return [account, id, digest, person ?? null, record, createdAt, expiresAt];

@@ -1,11 +1,11 @@
 import { lockAccount } from '../../src/accounts/account-store.ts';
-import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { DigestColumn } from '../../src/storage/digest-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
 import { type Authority, isRole, mandatoryRole, type Role } from './roles.ts';
-import { computeDigest } from './sealing.ts';
+import { computeDigest, isDigestValid, PEOPLE_DIGESTS } from './sealing.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -108,21 +108,55 @@ const otherHolderValues = ({ account, person }: Membership): string[] => [
 ];
 
 /** MAC over the whole row: an attacker who can write to the database gives no role, and makes no member older. */
-const computeRowMac = (keyring: Keyring, { account, person, role, createdAt }: Membership): Promise<Uint8Array> =>
-  computeDigest(keyring, 'membership', account, person, role, String(createdAt));
+const computeRowMac = (keyring: Keyring, membership: Membership): Promise<Uint8Array> =>
+  computeDigest(keyring, 'membership', ...boundTexts(membership));
+
+const boundTexts = ({ account, person, role, createdAt }: Membership): string[] => [
+  account,
+  person,
+  role,
+  String(createdAt),
+];
+
+const REPLACE_MAC = 'update memberships set mac = ? where account = ?account and person = ? and role = ? and mac = ?';
+
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: 'memberships',
+    purpose: PEOPLE_DIGESTS,
+    scope: 'service',
+    key: ['account', 'person'],
+    column: 'mac',
+    selects: ['role', 'created_at'],
+    renew: async ({ keyring }, row) => {
+      const membership = await toAuthentic(keyring, row);
+      if (membership === undefined) return 'altered';
+      const { account, person, role } = membership;
+      const mac = await computeRowMac(keyring, membership);
+      return [write(REPLACE_MAC, [mac, account, person, role, blob(row, 'mac')], 1)];
+    },
+  },
+];
 
 async function filterAuthentic(keyring: Keyring, rows: readonly Row[]): Promise<Membership[]> {
   const memberships: Membership[] = [];
   for (const row of rows) {
-    const role = text(row, 'role');
-    if (!isRole(role)) continue;
-    const membership = {
-      account: text(row, 'account'),
-      person: text(row, 'person'),
-      role,
-      createdAt: integer(row, 'created_at'),
-    };
-    if (isSameDigest(await computeRowMac(keyring, membership), blob(row, 'mac'))) memberships.push(membership);
+    const membership = await toAuthentic(keyring, row);
+    if (membership !== undefined) memberships.push(membership);
   }
   return memberships;
+}
+
+/** Undefined when the row was altered in the database. */
+async function toAuthentic(keyring: Keyring, row: Row): Promise<Membership | undefined> {
+  const role = text(row, 'role');
+  if (!isRole(role)) return undefined;
+  const membership = {
+    account: text(row, 'account'),
+    person: text(row, 'person'),
+    role,
+    createdAt: integer(row, 'created_at'),
+  };
+  const isAuthentic = await isDigestValid(keyring, row['mac'], 'membership', ...boundTexts(membership));
+  return isAuthentic ? membership : undefined;
 }

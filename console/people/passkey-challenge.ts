@@ -1,6 +1,5 @@
-import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
-import { computeDigest, type PeopleDependencies } from './sealing.ts';
+import { computeDigest, isDigestValid, type PeopleDependencies } from './sealing.ts';
 
 /**
  * Challenges for signing in with a passkey alone. Nothing is stored for an unauthenticated client: the challenge
@@ -31,7 +30,7 @@ export async function verifyChallenge(
   const [head, mac] = [bytes.subarray(0, HEAD_BYTES), bytes.subarray(HEAD_BYTES)];
   // A text that decodes to the same bytes in another form would count as another challenge.
   if (bytes.toString('base64url') !== challenge || head.length < HEAD_BYTES) return undefined;
-  if (!isSameDigest(await computeDigest(keyring, 'challenge', head.toString('hex')), mac)) return undefined;
+  if (!(await isDigestValid(keyring, mac, 'challenge', head.toString('hex')))) return undefined;
   const expiresAt = Number(head.readBigUInt64BE());
   return time.steadyNow() < expiresAt ? { challenge, expiresAt } : undefined;
 }

@@ -1,12 +1,10 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { FairQueue } from './fair-queue.ts';
 import { normalizePassword } from './password.ts';
 import type { PasswordHash } from './person.ts';
-import { computeDigest } from './sealing.ts';
 
 const argon2id = promisify(argon2).bind(undefined, 'argon2id');
 export type DeriveKey = typeof argon2id;
@@ -28,9 +26,11 @@ const newQueue = (): FairQueue =>
     total: LIMITS.queuedPasswordHashes,
   });
 
-/** Hashes of passwords: argon2id, over an HMAC with a key that the database does not hold in clear (a pepper). */
+/**
+ * Hashes of passwords: argon2id. They are stored in sealed records alone, so the database without its keys is no means to try
+ * passwords, and a rotation of those keys seals them again.
+ */
 export class Passwords {
-  readonly #keyring: Keyring;
   readonly #random: Random;
   readonly #derive: DeriveKey;
   /** A separate queue: an attacker with thousands of networks delays no known browser and no signed-in user. */
@@ -38,8 +38,7 @@ export class Passwords {
   readonly #knownQueue = newQueue();
 
   /** `derive` computes the hash; absent: argon2id. */
-  constructor(options: { keyring: Keyring; random: Random; derive?: DeriveKey }) {
-    this.#keyring = options.keyring;
+  constructor(options: { random: Random; derive?: DeriveKey }) {
     this.#random = options.random;
     this.#derive = options.derive ?? argon2id;
   }
@@ -69,11 +68,15 @@ export class Passwords {
     { memory, passes, parallelism, salt }: Parameters,
     source: HashSource,
   ): Promise<Buffer> {
-    const message = await computeDigest(this.#keyring, 'password', normalizePassword(password));
+    const message = Buffer.from(normalizePassword(password), 'utf8');
     const nonce = Buffer.from(salt, 'base64');
     const parameters = { message, nonce, memory, passes, parallelism, tagLength: TAG_BYTES };
     const queue = source.startsWith('network ') ? this.#networkQueue : this.#knownQueue;
-    return queue.run(source, () => this.#derive(parameters));
+    try {
+      return await queue.run(source, () => this.#derive(parameters));
+    } finally {
+      message.fill(0);
+    }
   }
 
   #randomBase64(size: number): string {

@@ -41,7 +41,7 @@ export function createPeopleServices({
   derive,
 }: PeopleOptions): PeopleServices {
   const dependencies = { database, transactions, keyring, clock, time, random };
-  const passwords = new Passwords({ keyring, random, ...(derive && { derive }) });
+  const passwords = new Passwords({ random, ...(derive && { derive }) });
   const repeats = new AuditThrottle(dependencies);
   const invitations = new Invitations(dependencies);
   return {

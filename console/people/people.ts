@@ -104,11 +104,13 @@ export class People {
     const buildEvents = (outcome: string) =>
       eventPerAccount('email.changed', memberships, { person: before.id, outcome });
     const { writes, person } = await updateEmail(keyring, before, email);
-    transaction.write(writes[0], new Failure('changed_meanwhile'));
-    transaction.write(writes[1], async () => {
+    const [deletion, ...insertion] = writes;
+    transaction.write(deletion, new Failure('changed_meanwhile'));
+    const onTaken = async (): Promise<Failure> => {
       for (const event of buildEvents('taken')) transaction.recordAlways(event);
       return notPossible('emailTaken');
-    });
+    };
+    for (const write of insertion) transaction.write(write, onTaken);
     transaction.write(deleteOtherSessions(session));
     for (const event of buildEvents('success')) transaction.record(event);
     return toProfile(person);

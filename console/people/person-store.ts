@@ -1,11 +1,22 @@
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { blob, type Database, integer, type Row, text, type Write, write } from '../../src/storage/database.ts';
+import type { DigestColumn } from '../../src/storage/digest-columns.ts';
 import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
+import { lockFirstVersion } from '../../src/storage/wrapped-key-store.ts';
 import type { Person } from './person.ts';
 import { normalizeEmail } from './person.ts';
-import { computeDigest, sealRecord, serviceContext, unsealRecord } from './sealing.ts';
+import {
+  computeDigest,
+  DIGESTS_OWNER,
+  isDigestValid,
+  listDigests,
+  PEOPLE_DIGESTS,
+  sealRecord,
+  serviceContext,
+  unsealRecord,
+} from './sealing.ts';
 
 export const TABLES: readonly Table[] = [
   {
@@ -23,9 +34,15 @@ export const TABLES: readonly Table[] = [
 
 const COLUMNS = 'id, record, revision, created_at';
 const FIND = `select ${COLUMNS} from people where id = ?`;
-const FIND_BY_EMAIL = `select ${COLUMNS} from people where email = ?`;
+const findByEmailSql = (digests: number): string =>
+  `select ${COLUMNS} from people where email in (${Array(digests).fill('?').join(', ')})`;
 const INSERT = `insert into people (id, email, record, revision, created_at) values (?, ?, ?, ?, ?)
   on conflict do nothing`;
+/** While the key of digests has several versions, the unique index alone does not see a user under another one. */
+const insertUnlessSql = (digests: number): string => `insert into people (id, email, record, revision, created_at)
+  select ?, ?, ?, ?, ? where not exists (select 1 from people where email in (${Array(digests).fill('?').join(', ')}))
+  on conflict do nothing`;
+const REPLACE_EMAIL = 'update people set email = ? where id = ? and email = ?';
 const UPDATE = 'update people set record = ?, revision = ? where id = ? and revision = ?';
 const LOCK = 'update people set revision = revision where id = ? and revision = ?';
 const DELETE = 'delete from people where id = ? and revision = ?';
@@ -65,18 +82,43 @@ export async function findPersonByEmail(
   email: string,
 ): Promise<Person | undefined> {
   const normalized = normalizeEmail(email);
-  const [row] = await database.read(FIND_BY_EMAIL, await computeDigest(keyring, 'email', normalized));
+  const digests = await listDigests(keyring, 'email', normalized);
+  const [row] = await database.read(findByEmailSql(digests.length), ...digests);
   const person = await unsealPerson(keyring, row);
   return person !== undefined && normalizeEmail(person.email) === normalized ? person : undefined;
 }
 
-/** Conflicts when another user has the email. */
-export async function insertPerson(keyring: Keyring, person: Person): Promise<Write> {
+/**
+ * Conflicts when another user has the email, under any version of the key of digests: inserts then wait for one another, because
+ * two that run concurrently would not see each other's rows.
+ */
+export async function insertPerson(keyring: Keyring, person: Person): Promise<Write[]> {
   const { id, revision, createdAt } = person;
-  const digest = await computeDigest(keyring, 'email', normalizeEmail(person.email));
+  const digests = await listDigests(keyring, 'email', normalizeEmail(person.email));
   const record = await sealPerson(keyring, person);
-  return write(INSERT, [id, digest, record, revision, createdAt], 1);
+  const values = [id, digests[0] ?? null, record, revision, createdAt];
+  if (digests.length === 1) return [write(INSERT, values, 1)];
+  return [lockFirstVersion(DIGESTS_OWNER), write(insertUnlessSql(digests.length), [...values, ...digests], 1)];
 }
+
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: 'people',
+    purpose: PEOPLE_DIGESTS,
+    scope: 'service',
+    key: ['id'],
+    column: 'email',
+    selects: ['record', 'revision', 'created_at'],
+    renew: async ({ keyring }, row) => {
+      const person = await unsealPerson(keyring, row);
+      if (person === undefined) return 'altered';
+      const email = normalizeEmail(person.email);
+      if (!(await isDigestValid(keyring, row['email'], 'email', email))) return 'altered';
+      const digest = await computeDigest(keyring, 'email', email);
+      return [write(REPLACE_EMAIL, [digest, person.id, blob(row, 'email')], 1)];
+    },
+  },
+];
 
 /** Updates a user. Conflicts when the user has changed since they were read. */
 export async function updatePerson(
@@ -94,15 +136,15 @@ export const deletePerson = ({ id, revision }: Person): Write => write(DELETE, [
 
 /**
  * Changes the email, which is not confirmed then, by deleting and inserting the row. The first write conflicts when the user has changed since they were
- * read, the second when another user has the email: the unique index decides.
+ * read, the last when another user has the email.
  */
 export async function updateEmail(
   keyring: Keyring,
   before: Person,
   email: string,
-): Promise<{ writes: readonly [Write, Write]; person: Person }> {
+): Promise<{ writes: readonly [Write, ...Write[]]; person: Person }> {
   const person = { ...before, email, isEmailUnconfirmed: true, revision: before.revision + 1 };
-  return { person, writes: [deletePerson(before), await insertPerson(keyring, person)] };
+  return { person, writes: [deletePerson(before), ...(await insertPerson(keyring, person))] };
 }
 
 /** Changes nothing; conflicts when the user has changed since they were read. */

@@ -49,7 +49,7 @@ export async function verifyProof(
   if (proof.kind === 'passkey') return verifyPasskey(proof, context);
   for (const factor of factors) {
     if (factor.kind !== 'recovery-codes') continue;
-    const index = await matchRecoveryCode(keyring, factor.person, factor.record.digests, proof.code);
+    const index = matchRecoveryCode(factor.person, factor.record, proof.code);
     if (index === undefined) continue;
     if (isUsed(factor.counter, index)) return { failure: 'code_used' };
     return { factor, consumption: await consumeFactor(keyring, factor, markUsed(factor.counter, index), now) };

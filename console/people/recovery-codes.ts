@@ -1,8 +1,7 @@
 import { isSameDigest } from '../../src/crypto/fingerprint.ts';
-import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { computeDigest } from './sealing.ts';
+import { hashSecret } from './sealing.ts';
 
 /** Recovery codes, for a lost second factor. Each is valid once, for the user it was created for. */
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz123456789'; // 32 characters: without i, l, o and 0.
@@ -20,27 +19,30 @@ export const newRecoveryCodes = (random: Random): string[] =>
 /** Removes the differences of typing. */
 const normalizeCode = (code: string): string => code.toLowerCase().replace(/[\s-]/g, '');
 
-export async function digestRecoveryCodes(
-  keyring: Keyring,
-  person: string,
-  codes: readonly string[],
-): Promise<string[]> {
-  const digests: string[] = [];
-  for (const code of codes) digests.push(Buffer.from(await digestCode(keyring, person, code)).toString('hex'));
-  return digests;
+/** Digests of the codes of a user, under a salt; in a sealed record. Hexadecimal. */
+export interface RecoveryCodeDigests {
+  readonly salt: string;
+  readonly digests: readonly string[];
 }
 
-const digestCode = (keyring: Keyring, person: string, code: string): Promise<Uint8Array> =>
-  computeDigest(keyring, 'recovery code', person, normalizeCode(code));
+const SALT_BYTES = 16;
+
+export function digestRecoveryCodes(random: Random, person: string, codes: readonly string[]): RecoveryCodeDigests {
+  const salt = Buffer.from(random.bytes(SALT_BYTES)).toString('hex');
+  const digests = codes.map((code) => Buffer.from(digestCode(salt, person, code)).toString('hex'));
+  return { salt, digests };
+}
+
+const digestCode = (salt: string, person: string, code: string): Uint8Array =>
+  hashSecret('recovery code', salt, person, normalizeCode(code));
 
 /** Returns the index of a code; undefined when none matches. */
-export async function matchRecoveryCode(
-  keyring: Keyring,
+export function matchRecoveryCode(
   person: string,
-  digests: readonly string[],
+  { salt, digests }: RecoveryCodeDigests,
   code: string,
-): Promise<number | undefined> {
-  const digest = await digestCode(keyring, person, code);
+): number | undefined {
+  const digest = digestCode(salt, person, code);
   let found: number | undefined;
   for (const [index, known] of digests.entries()) if (isSameDigest(Buffer.from(known, 'hex'), digest)) found = index;
   return found;

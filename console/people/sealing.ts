@@ -1,8 +1,9 @@
-import { keyedDigest } from '../../src/crypto/fingerprint.ts';
+import type { DigestKeys } from '../../src/crypto/digest-keys.ts';
+import { hashSecret as hashWithUse } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../../src/crypto/seal.ts';
 import { sealJson, unsealJson } from '../../src/crypto/sealed-json.ts';
-import type { KeyScope } from '../../src/crypto/wrapped-key.ts';
+import type { KeyOwner, KeyScope } from '../../src/crypto/wrapped-key.ts';
 import type { Transactions } from '../../src/idempotency/transaction.ts';
 import type { Clock, Random } from '../../src/kernel/clock.ts';
 import type { TrustedTime } from '../../src/kernel/time-guard.ts';
@@ -47,27 +48,49 @@ export async function unsealRows<T>(rows: readonly Row[], unseal: (row: Row) => 
   return records;
 }
 
-type DigestPurpose =
-  | 'email'
-  | 'email code'
-  | 'password'
-  | 'session'
-  | 'invitation'
-  | 'membership'
-  | 'recovery code'
-  | 'activity'
-  | 'browser'
-  | 'challenge';
+/** The uses of keyed digests: for texts that could be guessed, and for rows that must not be forged. */
+type DigestPurpose = 'email' | 'membership' | 'activity' | 'challenge';
 
-/** Returns a keyed digest for one purpose. */
-export async function computeDigest(
+const encode = (purpose: DigestPurpose, texts: readonly string[]): string => JSON.stringify([purpose, ...texts]);
+
+export const PEOPLE_DIGESTS = 'people-digests';
+
+export const DIGESTS_OWNER: KeyOwner = { ...SERVICE, purpose: PEOPLE_DIGESTS };
+
+const loadDigestKeys = (keyring: Keyring): Promise<DigestKeys> => keyring.digests(DIGESTS_OWNER);
+
+/** Returns a keyed digest for one purpose, which names the version of its key. */
+export const computeDigest = async (
   keyring: Keyring,
   purpose: DigestPurpose,
   ...texts: readonly string[]
-): Promise<Uint8Array> {
-  const key = await keyring.digestKey({ ...SERVICE, purpose: 'people-digests' });
-  return keyedDigest(key, JSON.stringify([purpose, ...texts]));
-}
+): Promise<Uint8Array> => (await loadDigestKeys(keyring)).digest(encode(purpose, texts));
+
+/** Returns what a stored digest may be while its key is rotated, the usual one first. */
+export const listDigests = async (
+  keyring: Keyring,
+  purpose: DigestPurpose,
+  ...texts: readonly string[]
+): Promise<Uint8Array[]> => (await loadDigestKeys(keyring)).listDigests(encode(purpose, texts));
+
+/** True for a digest of these texts under any version of its key. */
+export const isDigestValid = async (
+  keyring: Keyring,
+  stored: unknown,
+  purpose: DigestPurpose,
+  ...texts: readonly string[]
+): Promise<boolean> =>
+  stored instanceof Uint8Array && (await loadDigestKeys(keyring)).isValid(encode(purpose, texts), stored);
+
+/** Random secrets of which a digest is stored. */
+type SecretPurpose = 'session' | 'invitation' | 'browser' | 'email code' | 'recovery code';
+
+/**
+ * Returns the digest by which a random secret is found or compared. Without a key: 256 random bits cannot be guessed, and shorter
+ * codes are compared with digests in sealed records.
+ */
+export const hashSecret = (purpose: SecretPurpose, ...texts: readonly string[]): Uint8Array =>
+  hashWithUse(purpose, ...texts);
 
 const SECRET_BYTES = 32;
 

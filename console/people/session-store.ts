@@ -1,4 +1,3 @@
-import { isSameDigest } from '../../src/crypto/fingerprint.ts';
 import type { Keyring } from '../../src/crypto/keyring.ts';
 import type { EncryptionContext } from '../../src/crypto/seal.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -13,9 +12,18 @@ import {
   type Write,
   write,
 } from '../../src/storage/database.ts';
+import type { DigestColumn } from '../../src/storage/digest-columns.ts';
 import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import type { Table } from '../../src/storage/table.ts';
-import { computeDigest, sealRecord, serviceContext, unsealRecord, unsealRows } from './sealing.ts';
+import {
+  computeDigest,
+  isDigestValid,
+  PEOPLE_DIGESTS,
+  sealRecord,
+  serviceContext,
+  unsealRecord,
+  unsealRows,
+} from './sealing.ts';
 import { IDLE_MS, type Session, type SessionNotes, type SessionStage } from './session.ts';
 
 export const TABLES: readonly Table[] = [
@@ -92,13 +100,37 @@ const recordContext = ({
 
 /** Returns the MAC of the last activity: without it an idle session could be extended in the database. */
 const computeActivityMac = (keyring: Keyring, digest: Uint8Array, lastActiveAt: number): Promise<Uint8Array> =>
-  computeDigest(keyring, 'activity', Buffer.from(digest).toString('hex'), String(lastActiveAt));
+  computeDigest(keyring, 'activity', ...activityTexts(digest, lastActiveAt));
 
-const isActivityAuthentic = async (keyring: Keyring, row: Row): Promise<boolean> => {
-  const mac = row['activity_mac'];
-  const expected = await computeActivityMac(keyring, blob(row, 'digest'), integer(row, 'last_active_at'));
-  return mac instanceof Uint8Array && isSameDigest(mac, expected);
+const activityTexts = (digest: Uint8Array, lastActiveAt: number): string[] => [
+  Buffer.from(digest).toString('hex'),
+  String(lastActiveAt),
+];
+
+const isActivityAuthentic = (keyring: Keyring, row: Row): Promise<boolean> => {
+  const texts = activityTexts(blob(row, 'digest'), integer(row, 'last_active_at'));
+  return isDigestValid(keyring, row['activity_mac'], 'activity', ...texts);
 };
+
+const REPLACE_ACTIVITY_MAC =
+  'update sessions set activity_mac = ? where digest = ? and last_active_at = ? and activity_mac = ?';
+
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: 'sessions',
+    purpose: PEOPLE_DIGESTS,
+    scope: 'service',
+    key: ['digest'],
+    column: 'activity_mac',
+    selects: ['last_active_at'],
+    renew: async ({ keyring }, row) => {
+      if (!(await isActivityAuthentic(keyring, row))) return 'altered';
+      const [digest, at] = [blob(row, 'digest'), integer(row, 'last_active_at')];
+      const mac = await computeActivityMac(keyring, digest, at);
+      return [write(REPLACE_ACTIVITY_MAC, [mac, digest, at, blob(row, 'activity_mac')], 1)];
+    },
+  },
+];
 
 export async function findSession(
   database: Database,

@@ -9,7 +9,7 @@ import { type ClientContext, sanitizeUserAgent } from './client-context.ts';
 import { purgeExpiredInvitations } from './invitation-store.ts';
 import { personEvent } from './people-events.ts';
 import { findPerson } from './person-store.ts';
-import { computeDigest, isSecret, newSecret, type PeopleDependencies } from './sealing.ts';
+import { hashSecret, isSecret, newSecret, type PeopleDependencies } from './sealing.ts';
 import {
   ACTIVITY_INTERVAL_MS,
   assertStage,
@@ -56,7 +56,7 @@ export class Sessions {
   async find(secret: string | undefined, { isPassive = false } = {}): Promise<Session | undefined> {
     if (secret === undefined || !isSecret(secret)) return undefined;
     const { database, transactions, keyring, clock } = this.#dependencies;
-    const session = await findSession(database, keyring, await computeDigest(keyring, 'session', secret));
+    const session = await findSession(database, keyring, hashSecret('session', secret));
     const now = clock();
     if (session === undefined || isExpired(session, now)) return undefined;
     if (isPassive || session.stage === 'replaced' || now < session.lastActiveAt + ACTIVITY_INTERVAL_MS) return session;
@@ -122,7 +122,7 @@ export async function buildSession(
   const { address } = client;
   const notes = { ...fields.notes, csrf: newSecret(random), address, userAgent: sanitizeUserAgent(client) };
   const bound = {
-    digest: await computeDigest(keyring, 'session', secret),
+    digest: hashSecret('session', secret),
     id: newId('session', ID_CHARACTERS, random),
     person,
     stage,
@@ -144,7 +144,7 @@ export async function buildSteppedUpSession(
 ): Promise<IssuedSession & { writes: [Write, Write] }> {
   const secret = newSecret(random);
   const now = clock();
-  const digest = await computeDigest(keyring, 'session', secret);
+  const digest = hashSecret('session', secret);
   const renewed = { digest, lastActiveAt: now, steppedUpAt: now, expiresAt: now + MAX_AGE_MS.replaced };
   return { secret, ...(await replaceSession(keyring, before, renewed)) };
 }

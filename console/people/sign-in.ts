@@ -63,7 +63,7 @@ export class SignIn {
     // An unknown user costs the same reads, so that the response time shows nothing.
     const id = found?.id ?? '';
     const state = await findSignInState(database, keyring, id);
-    const source = await toSource(keyring, id, client);
+    const source = toSource(id, client);
     const isKnown = state !== undefined && isBrowserKnown(state, source, time.steadyNow());
     const hashSource: HashSource = isKnown ? `browser ${source.browser}` : `network ${source.network}`;
     const reading = listMembershipsByPerson(database, keyring, id);
@@ -121,7 +121,7 @@ export class SignIn {
   async submitFactor(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
     assertStage('password-given', session);
     const { database, keyring, clock } = this.#dependencies;
-    const source = await toSource(keyring, session.person, client);
+    const source = toSource(session.person, client);
     const proofKind = proof.kind === 'passkey' ? 'passkey' : 'code';
     const attempt = { person: session.person, origin: anonymousOrigin(client), source, proofKind } as const;
     return attemptProof(this.#dependencies, attempt, async (person, memberships, state) => {
@@ -146,7 +146,7 @@ export class SignIn {
     const { database, keyring, clock, time } = this.#dependencies;
     const { user, challenge } = parseAssertionClaims(response);
     const issuedChallenge = await verifyChallenge(this.#dependencies, challenge);
-    const source = await toSource(keyring, user, client);
+    const source = toSource(user, client);
     const attempt = { person: user, origin: anonymousOrigin(client), source, proofKind: 'passkey-alone' } as const;
     return attemptProof(this.#dependencies, attempt, async (person, memberships, before) => {
       if (issuedChallenge === undefined) return { failure: 'passkey_wrong' };
@@ -204,10 +204,10 @@ export class SignIn {
     client: ClientContext,
     factor: string,
   ): Promise<CompletedSignIn> {
-    const { keyring, time, random } = this.#dependencies;
+    const { time, random } = this.#dependencies;
     const { person, memberships } = records;
     const browser = browserSecret(random, client);
-    const source = await toSource(keyring, person.id, { ...client, browser });
+    const source = toSource(person.id, { ...client, browser });
     const { write, ...grant } = await buildSession(this.#dependencies, {
       person: person.id,
       stage: 'signed-in',

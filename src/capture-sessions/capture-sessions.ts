@@ -1,7 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
+import { hashSecret, isSameDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
 import { brandOf } from '../kernel/card-brand.ts';
@@ -119,7 +119,7 @@ export class CaptureSessions {
       attempt: undefined,
       result: undefined,
     };
-    transaction.write(await insertSession(this.#keyring, session, await this.#digest(tenant, secret)));
+    transaction.write(await insertSession(this.#keyring, session, digestOf(secret)));
     transaction.record(sessionEvent('capture-session.created', session, { result: settings.goal.result }));
     return { session, secret };
   }
@@ -164,8 +164,8 @@ export class CaptureSessions {
     const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
     if (stored === undefined || this.#isRemovable(stored.session)) throw unknownSession();
     const { session } = stored;
-    const given = await this.#digest(session.tenant, secret !== undefined && SECRET.test(secret) ? secret : '');
-    if (!timingSafeEqual(given, stored.secret)) throw new Failure('session_secret');
+    const given = digestOf(secret !== undefined && SECRET.test(secret) ? secret : '');
+    if (!isSameDigest(given, stored.secret)) throw new Failure('session_secret');
     return this.#view(session);
   }
 
@@ -318,13 +318,10 @@ export class CaptureSessions {
   #isRemovable({ endedAt, expiresAt }: Session): boolean {
     return (endedAt ?? expiresAt) <= this.#time.steadyNow() - KEPT_AFTER_END_MS;
   }
-
-  /** A keyed digest: the database alone tells no secret. */
-  async #digest({ account, environment }: Tenant, secret: string): Promise<Buffer> {
-    const key = await this.#keyring.digestKey({ account, environment, purpose: 'capture-session-secrets' });
-    return createHmac('sha256', key).update(secret).digest();
-  }
 }
+
+/** The database alone tells no secret, which has 256 random bits. */
+const digestOf = (secret: string): Uint8Array => hashSecret('capture session', secret);
 
 const unknownSession = (): Failure => new Failure('unknown_session', { field: 'id' });
 

@@ -75,9 +75,15 @@ const recordContext = (row: Row): EncryptionContext =>
     tenantOf(row),
     text(row, 'id'),
     'record',
-    String(integer(row, 'created_at')),
-    String(integer(row, 'expires_at')),
+    ...boundParts(integer(row, 'created_at'), integer(row, 'expires_at'), blob(row, 'secret')),
   );
+
+/** Binds the digest of the secret: another one in the database opens no session. */
+const boundParts = (createdAt: number, expiresAt: number, secret: Uint8Array): string[] => [
+  String(createdAt),
+  String(expiresAt),
+  Buffer.from(secret).toString('hex'),
+];
 
 const resultContext = (row: Row): EncryptionContext =>
   contextOf(tenantOf(row), text(row, 'id'), 'result', textOrNull(row, 'attempt') ?? '');
@@ -88,7 +94,7 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
     purpose: PURPOSE,
     scope: 'tenant',
     key: ['id'],
-    bound: ['created_at', 'expires_at', 'attempt'],
+    bound: ['created_at', 'expires_at', 'secret', 'attempt'],
     contexts: { record: recordContext, result: resultContext },
   },
 ];
@@ -104,7 +110,7 @@ export async function insertSession(
   { id, tenant, settings, createdAt, expiresAt }: Session,
   secret: Uint8Array,
 ): Promise<Write> {
-  const context = contextOf(tenant, id, 'record', String(createdAt), String(expiresAt));
+  const context = contextOf(tenant, id, 'record', ...boundParts(createdAt, expiresAt, secret));
   const record = await sealJson(keyring, tenant, PURPOSE, context, settings);
   return write(INSERT, [tenant.account, tenant.environment, id, record, secret, createdAt, expiresAt], 1);
 }

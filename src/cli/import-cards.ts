@@ -98,7 +98,7 @@ async function identifyImport(
   { sha256 }: ImportFile,
   { name = '' }: ImportOptions,
 ): Promise<Uint8Array> {
-  const key = await keyring.digestKey({ ...tenant, purpose: 'pan-indexes' });
+  const key = await keyring.digestKey({ ...tenant, purpose: 'imports' });
   return fingerprint(key, sha256 === undefined ? `import name:${name}` : `import file:${sha256}`);
 }
 
@@ -112,8 +112,7 @@ async function openSource(
   const creator = { id: `import:${toHex(id)}`, name: options.createdBy };
   const defaults = { ...options, isPersistent: options.persistent === true, creator, now: clock() };
   // Lines of standard input cannot be compared with those of an earlier run otherwise.
-  const digestKey =
-    file.sha256 === undefined ? await keyring.digestKey({ ...tenant, purpose: 'pan-indexes' }) : undefined;
+  const digestKey = file.sha256 === undefined ? await keyring.digestKey({ ...tenant, purpose: 'imports' }) : undefined;
   return CardSource.open(readContent(file, identities), { defaults, digestKey });
 }
 

@@ -1,4 +1,4 @@
-import { createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
+import { createHmac, hash, type KeyObject, timingSafeEqual } from 'node:crypto';
 
 const DIGEST_BYTES = 32;
 const FINGERPRINT_BYTES = 16;
@@ -17,6 +17,13 @@ export const fingerprint = (key: KeyObject, text: string): Uint8Array => digestB
 /** Returns the complete HMAC-SHA-256, for digests of API keys and of request bodies. */
 export const keyedDigest = (key: KeyObject, data: string | Uint8Array): Uint8Array =>
   digestBytes(key, data, DIGEST_BYTES);
+
+/**
+ * Returns the digest by which a random secret is found or compared: SHA-256 over its use and the texts. Without a key, because
+ * 256 random bits cannot be guessed, so that nothing has to be rotated; not for texts that can be guessed.
+ */
+export const hashSecret = (use: string, ...texts: readonly string[]): Uint8Array =>
+  new Uint8Array(hash('sha256', JSON.stringify([use, ...texts]), 'buffer'));
 
 /** Takes the digest as text, because memory of its own for every digest costs half as much as the digest. */
 function digestBytes(key: KeyObject, data: string | Uint8Array, size: number): Uint8Array {

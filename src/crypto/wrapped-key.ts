@@ -24,7 +24,7 @@ export type Purpose =
   | 'requests'
   | 'webhooks'
   | 'capture-sessions'
-  | 'capture-session-secrets';
+  | 'imports';
 
 /** Keys of the service itself belong to no environment. */
 export type KeyEnvironment = Environment | 'service';

@@ -1,5 +1,5 @@
 import { SERVICE_ORIGIN } from '../audit/audit.ts';
-import { keyedDigest } from '../crypto/fingerprint.ts';
+import { hashSecret } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
 import type { Random } from '../kernel/clock.ts';
@@ -28,7 +28,7 @@ interface Services {
 
 /**
  * Notifications of processors. They are hints: stored, then the processor is inquired, and only its response is
- * trusted. An address contains a secret of its payment, of which only a keyed digest is stored.
+ * trusted. An address contains a secret of its payment, of which only a digest is stored.
  */
 export class ProcessorNotifications {
   readonly #services: Services;
@@ -53,16 +53,12 @@ export class ProcessorNotifications {
     if (base === undefined) return undefined;
     const secret = Buffer.from(this.#services.random.bytes(SECRET_BYTES)).toString('base64url');
     const url = `${base.replace(/\/+$/, '')}/notifications/${name}/${secret}`;
-    return { url, digest: await this.#digest(environment, secret) };
+    return { url, digest: digestOf(environment, secret) };
   }
 
   /** Stores the hint before it returns; false when the secret names no payment. */
   async accept(environment: Environment, secret: string): Promise<boolean> {
-    const found = await findByNotificationSecret(
-      this.#services.database,
-      environment,
-      await this.#digest(environment, secret),
-    );
+    const found = await findByNotificationSecret(this.#services.database, environment, digestOf(environment, secret));
     if (found !== undefined) await this.#scheduleRecheck({ tenant: found.tenant, operationId: found.id });
     return found !== undefined;
   }
@@ -88,9 +84,8 @@ export class ProcessorNotifications {
       await this.#services.repository.apply(transaction, loaded, { type: 'notified' }, configured);
     });
   }
-
-  async #digest(environment: Environment, secret: string): Promise<Uint8Array> {
-    const key = await this.#services.keyring.digestKey({ account: '', environment, purpose: 'payments' });
-    return keyedDigest(key, secret);
-  }
 }
+
+/** The environment is a part of the digest: an address of one finds no payment of the other. */
+const digestOf = (environment: Environment, secret: string): Uint8Array =>
+  hashSecret('payment notification', environment, secret);

@@ -45,6 +45,8 @@ const REWRAP = 'update wrapped_keys set wrapped = ? where account = ?account and
 const LOCK = 'update wrapped_keys set reserved = reserved where account = ?account and id = ? and wrapped = ?';
 const LOCK_WRAPPING = `update wrapped_keys set reserved = reserved
   where account = 0 and purpose = 'wrapping' and destroyed_at is null`;
+const LOCK_FIRST = `update wrapped_keys set reserved = reserved
+  where account = ?account and environment = ?environment and purpose = ? and version = 1`;
 const DESTROY = `update wrapped_keys set wrapped = ?, destroyed_at = ?
   where account = ?account and id = ? and destroyed_at is null`;
 
@@ -66,6 +68,13 @@ export const rewrapKey = ({ account, id, wrapped }: WrappedKey, to: Uint8Array):
 
 /** Changes nothing; conflicts when the key was wrapped again, or destroyed, since it was read. */
 export const lockKey = ({ account, id, wrapped }: WrappedKey): Write => write(LOCK, [account, id, wrapped], 1);
+
+/**
+ * Changes nothing, and never conflicts. Units that lock the same key are committed one after the other, and each sees what the
+ * one before it has written. The row of the first version exists even after its destruction.
+ */
+export const lockFirstVersion = ({ account, environment, purpose }: KeyOwner): Write =>
+  write(LOCK_FIRST, [account, environment, purpose]);
 
 /**
  * Changes nothing; conflicts unless there are this many wrapping keys. Follows writes that lock all known ones: the

@@ -9,18 +9,10 @@ import { startDigestRotations } from '../../src/rotation/digest-rotation.ts';
 import { listKeyStates } from '../../src/rotation/key-states.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { findRotation } from '../../src/storage/key-rotation-store.ts';
-import { sharedPostgres } from '../fixtures/postgres.ts';
-import { newAccount, ORIGIN, RotatingVault } from '../fixtures/rotation.ts';
+import { newAccount, newRotatingVault, ORIGIN, type RotatingVault } from '../fixtures/rotation.ts';
 import { inScope } from '../scope.ts';
 
 const KINDS = inScope<readonly ('sqlite' | 'postgres')[]>({ usual: ['sqlite'], long: ['sqlite', 'postgres'] });
-
-async function newVault(kind: 'sqlite' | 'postgres'): Promise<RotatingVault> {
-  if (kind === 'sqlite') return new RotatingVault();
-  const databases = await sharedPostgres();
-  const address = await databases.newDatabase();
-  return new RotatingVault(address, () => databases.dropDatabase(address));
-}
 
 const SERVICE = { account: '', environment: 'service' } as const;
 
@@ -29,7 +21,7 @@ for (const kind of KINDS)
     let rotating: RotatingVault;
     let nodes: readonly [OpenCore, OpenCore];
     before(async () => {
-      rotating = await newVault(kind);
+      rotating = await newRotatingVault(kind);
       nodes = [await rotating.open(), await rotating.open()];
     });
     after(() => rotating.end());

@@ -10,20 +10,12 @@ import { listKeyStates } from '../../src/rotation/key-states.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
 import { findRotation } from '../../src/storage/key-rotation-store.ts';
 import { Vault } from '../../src/vault/vault.ts';
-import { sharedPostgres } from '../fixtures/postgres.ts';
-import { newAccount, ORIGIN, RotatingVault } from '../fixtures/rotation.ts';
+import { newAccount, newRotatingVault, ORIGIN, type RotatingVault } from '../fixtures/rotation.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 import { scope } from '../scope.ts';
 
 const CARDS = 12;
 const KINDS = scope === 'fast' ? (['sqlite'] as const) : (['sqlite', 'postgres'] as const);
-
-async function newVault(kind: 'sqlite' | 'postgres'): Promise<RotatingVault> {
-  if (kind === 'sqlite') return new RotatingVault();
-  const databases = await sharedPostgres();
-  const address = await databases.newDatabase();
-  return new RotatingVault(address, () => databases.dropDatabase(address));
-}
 
 for (const kind of KINDS)
   describe(`fingerprints over ${kind}`, { timeout: 120_000 }, () => {
@@ -32,7 +24,7 @@ for (const kind of KINDS)
     let tenant: { readonly account: string; readonly environment: Environment };
     const owner = () => ({ ...tenant, purpose: 'fingerprints' }) as const;
     before(async () => {
-      rotating = await newVault(kind);
+      rotating = await newRotatingVault(kind);
       const cores = [await rotating.open(), await rotating.open()];
       nodes = cores.map((core) => ({ core, vault: new Vault(core) }));
       tenant = { account: await newAccount(cores[0] as OpenCore), environment: 'sandbox' };

@@ -27,11 +27,11 @@ import { commitOrThrow, type Database, text, type UnitOfWork, write } from '../.
 import { findRotation, listRotations } from '../../src/storage/key-rotation-store.ts';
 import type { SealedColumns } from '../../src/storage/sealed-columns.ts';
 import { listKeysByPurpose, listWrappedKeys } from '../../src/storage/wrapped-key-store.ts';
-import { sharedPostgres } from '../fixtures/postgres.ts';
 import {
   COLUMNS,
   insertSealedRows,
   newAccount,
+  newRotatingVault,
   ORIGIN,
   openSealedRows,
   plaintextOf,
@@ -110,13 +110,6 @@ test('every column with bytes is declared as sealed, or known to be none', () =>
   assert.deepEqual([...declared, ...UNSEALED].sort(), blobs.sort());
 });
 
-async function newVault(kind: 'sqlite' | 'postgres'): Promise<RotatingVault> {
-  if (kind === 'sqlite') return new RotatingVault();
-  const databases = await sharedPostgres();
-  const address = await databases.newDatabase();
-  return new RotatingVault(address, () => databases.dropDatabase(address));
-}
-
 /** In `npm test` two nodes over PostgreSQL rotate the same keys, see `nodes-rotation.test.ts`. */
 const KINDS = inScope<readonly ('sqlite' | 'postgres')[]>({ usual: ['sqlite'], long: ['sqlite', 'postgres'] });
 
@@ -126,7 +119,7 @@ for (const kind of KINDS) {
     let core: OpenCore;
     let account: string;
     before(async () => {
-      vault = await newVault(kind);
+      vault = await newRotatingVault(kind);
       core = await vault.open();
       account = await newAccount(core);
       for (const columns of SEALED) await insertSealedRows(core, columns, scopeOf(columns, account), ROWS);
@@ -276,7 +269,7 @@ for (const kind of KINDS) {
     let core: OpenCore;
     let account: string;
     before(async () => {
-      vault = await newVault(kind);
+      vault = await newRotatingVault(kind);
       core = await vault.open();
       account = await newAccount(core);
       await insertSealedRows(core, tokensTable, { account, environment: 'sandbox' }, 3);
@@ -337,7 +330,7 @@ for (const kind of KINDS) {
     let core: OpenCore;
     let account: string;
     before(async () => {
-      vault = await newVault(kind);
+      vault = await newRotatingVault(kind);
       core = await vault.open();
       account = await newAccount(core);
       await insertSealedRows(core, tokensTable, { account, environment: 'sandbox' }, 3);
@@ -430,7 +423,7 @@ for (const kind of KINDS) {
     const obstacles = async (now: boolean): Promise<(string | undefined)[]> =>
       (await listDestructionCandidates(vault.services(core), { now })).map(({ obstacle }) => obstacle);
     before(async () => {
-      vault = await newVault(kind);
+      vault = await newRotatingVault(kind);
       core = await vault.open();
       account = await newAccount(core);
       await insertSealedRows(core, tokensTable, owner(), ROWS);

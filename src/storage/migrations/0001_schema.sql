@@ -484,7 +484,7 @@ create table processor_configurations (
 -- A payment and its first operation, which has the id of the payment, are one row. operation_in_progress is the operation
 -- that has to end before another may begin; attempts counts its recoveries. processor_id is that of the first operation.
 -- due_at is the next time recovery, a notification or expiry processes this payment. in_doubt_since is set while an outcome is
--- unknown. notification_digest is a keyed digest of the secret in the notification address of the payment.
+-- unknown. notification_digest is a digest of the secret in the notification address of the payment.
 create table payments (
   account integer not null,
   environment integer not null,
@@ -644,7 +644,7 @@ create table saved_views (
   primary key (account, person, id)
 );
 
--- digest is a keyed digest of the secret in the link. person is the user whose sign-in the link resets.
+-- digest is a digest of the secret in the link. person is the user whose sign-in the link resets.
 create table invitations (
   account integer not null,
   id text not null,
@@ -657,7 +657,7 @@ create table invitations (
 );
 create index invitations_by_digest on invitations (digest);
 
--- digest is a keyed digest of the secret in the cookie, stage how far the sign-in is. record is bound to all columns but
+-- digest is a digest of the secret in the cookie, stage how far the sign-in is. record is bound to all columns but
 -- last_active_at, which changes with every call and has activity_mac instead.
 create table sessions (
   digest blob not null primary key,
@@ -821,7 +821,7 @@ create table webhook_expiries (
 );
 create index webhook_expiries_by_time on webhook_expiries (expires_at);
 
--- Sessions that take one card from the card form. secret is a keyed digest. The settings are in the record; result has what
+-- Sessions that take one card from the card form. secret is a digest, and bound to the record. The settings are in the record; result has what
 -- a completed session made, and attempt the submission that completed it.
 create table capture_sessions (
   account integer not null,
