@@ -76,10 +76,9 @@ export async function measureRotation(settings: RotationSettings, print: (line: 
       throw new Error('the rotation ended before the measurement: use more tokens');
     for (const [index, name] of MEASURED.entries()) {
       const [one, other] = [rate(before[index]), rate(during[index])];
-      const slower = Math.round((1 - other / one) * 100);
       const latency = `p99 ${p99(before[index]).toFixed(1)} and ${p99(during[index]).toFixed(1)} ms`;
       print(
-        `${name}: ${Math.round(one)} and ${Math.round(other)} a second beside the rotation, ${slower} % fewer; ${latency}`,
+        `${name}: ${Math.round(one)} and ${Math.round(other)} a second beside the rotation, ratio ${(other / one).toFixed(2)}; ${latency}`,
       );
     }
     for (let progress = findResealed(service.directory); ; progress = findResealed(service.directory)) {
