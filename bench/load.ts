@@ -178,7 +178,10 @@ class Round {
   run(): Promise<Load> {
     return new Promise((resolve, reject) => {
       const patience = setTimeout(
-        () => reject(new Error(`${this.#request.name}: responses are missing`)),
+        () =>
+          reject(
+            new Error(`${this.#request.name}: ${this.#sent - this.#answered} of ${this.#sent} responses are missing`),
+          ),
         this.#order.seconds * 1000 + PATIENCE_MS,
       );
       const stop = (error?: Error): void => {

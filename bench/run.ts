@@ -1,4 +1,6 @@
+import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { cardFormSection, measureCardForm } from './card-form.ts';
 import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
 import { measureGrowth } from './growth.ts';
 import { measureImport } from './import.ts';
@@ -6,8 +8,9 @@ import { estimateSeconds, measureMatrix } from './matrix.ts';
 import { measurePeer } from './peer.ts';
 import { resultsPage } from './report.ts';
 import { isWithinCost, measureRequestLog, requestLogTable } from './request-log.ts';
-import { conditionsNow, readResults, writeResults } from './results.ts';
+import { conditionsNow, FILES, readResults, writeResults } from './results.ts';
 import { measureRotation } from './rotation.ts';
+import { withSection } from './sections.ts';
 import { measureSoak } from './soak.ts';
 
 /** `npm run bench`: measures, prints the tables, and writes them at the end of a whole measurement. `bench/README.md` explains it. */
@@ -17,6 +20,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --rotation MILLIONS [--rounds N] [--seconds N]
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
+       npm run bench -- --card-form [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --import MILLIONS [--database sqlite|postgres]
 --no-write prints the tables and writes no file.
 `;
@@ -46,6 +50,7 @@ const DEFAULTS = {
   peer: { rounds: 6, seconds: 5 },
   requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
   rotation: { rounds: 10, seconds: 3 },
+  cardForm: { rounds: 8, seconds: 5 },
 };
 
 const RECORDS = 2000;
@@ -65,6 +70,7 @@ function parse() {
         rotation: { type: 'string' },
         peer: { type: 'string' },
         'request-log': { type: 'boolean', default: false },
+        'card-form': { type: 'boolean', default: false },
         import: { type: 'string' },
         'no-write': { type: 'boolean', default: false },
       },
@@ -154,9 +160,21 @@ async function reportRequestLog(): Promise<never> {
   process.exit(isWithinCost(figures) ? 0 : 1);
 }
 
+/** Writes a section of its own, as other commands do. */
+async function reportCardForm(): Promise<never> {
+  const [database = 'SQLite'] = databasesOf(['sqlite']);
+  const figures = await measureCardForm({ ...roundsOf(DEFAULTS.cardForm), database }, print);
+  const section = cardFormSection(figures, conditionsNow(new Date()));
+  process.stdout.write(`${section}\n`);
+  if (!values['no-write'])
+    writeFileSync(FILES.page, withSection(readFileSync(FILES.page, 'utf8'), 'card_form', section));
+  process.exit();
+}
+
 // Services end when this process exits.
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
 if (values['request-log']) await reportRequestLog();
+if (values['card-form']) await reportCardForm();
 if (values.rotation !== undefined) {
   const settings = { ...roundsOf(DEFAULTS.rotation), tokens: Number(values.rotation) * 1e6 };
   await measureRotation(settings, print);

@@ -5,7 +5,7 @@ import { SCOPE } from './scope.ts';
 /**
  * Runs `npm run test:long`: what takes too many minutes for every change. All tests run in the scope `long`: every suite
  * of the interface over both databases, every page of the console in both color schemes, all widths and both languages,
- * 20 crashes. Then the time that each page of the console takes, the simulation of payments over many seeds, all faults of
+ * 20 crashes. Then the time that each page of the console and the card form take, the simulation of payments over many seeds, all faults of
  * `npm run chaos`, and the mutation run. Each part runs also when one before it failed; arguments select parts by name. The
  * exit code is 1 when any part failed.
  */
@@ -13,6 +13,7 @@ const root = join(import.meta.dirname, '..');
 const PARTS: readonly { readonly name: string; readonly script: string; readonly args?: readonly string[] }[] = [
   { name: 'tests', script: 'test/run.ts' },
   { name: 'page-times', script: 'test/browser/page-times.ts' },
+  { name: 'card-form-times', script: 'test/browser/card-form-times.ts' },
   { name: 'simulation', script: 'test/simulation/soak.ts', args: ['--seeds', '500'] },
   { name: 'chaos', script: 'test/chaos/run.ts' },
   { name: 'mutation', script: 'test/mutation/run.ts' },

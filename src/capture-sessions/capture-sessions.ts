@@ -179,15 +179,16 @@ export class CaptureSessions {
 
   /**
    * Takes a card. Of submissions that come at once on any nodes one wins: each change is a compare-and-set, and a conflict runs this
-   * again. Throws what `authorize` throws.
+   * again. `parse` is called for an authorized caller only. Throws what `authorize` and `parse` throw.
    */
   async submit(
     transaction: Transaction,
     id: string,
     secret: string | undefined,
-    submission: Submission,
+    parse: () => Submission,
   ): Promise<SubmissionOutcome> {
     const { session, status } = await this.authorize(id, secret);
+    const submission = parse();
     if (session.status === 'completed' && session.attempt === submission.attempt && session.result !== undefined)
       return { kind: 'completed', result: session.result };
     if (status !== 'open') return { kind: 'ended', status };

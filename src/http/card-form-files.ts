@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { LIMITS } from '../kernel/limits.ts';
+import { Cache } from '../storage/cache.ts';
 
 /** The script of the card form for the merchant's page, and the document of the form, in memory. */
 
@@ -19,7 +21,7 @@ export interface CardFormFiles {
   readonly present: string;
   /** `sha384-…` of the present one (Subresource Integrity). */
   readonly integrity: string;
-  /** The document of the form, with the placeholder `%ORIGINS%`. */
+  /** The document of the form, with the placeholder `%ORIGINS%`; see `createDocuments`. */
   readonly document: string;
   /** `'sha256-…'` of its inline script and style, for the content security policy. */
   readonly scriptHash: string;
@@ -59,11 +61,36 @@ function hashOfElement(html: string, name: string): string {
   return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 }
 
-const compress = (body: Buffer): CardFormFile => ({
+const compress = (body: Buffer, quality = constants.BROTLI_MAX_QUALITY): CardFormFile => ({
   body,
-  brotli: brotliCompressSync(body),
+  brotli: brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_QUALITY]: quality } }),
   gzip: gzipSync(body, { level: 9 }),
 });
+
+/** Takes a millisecond for the document of the form, on the thread that serves it; the highest quality takes 50. */
+const DOCUMENT_QUALITY = 5;
+
+/**
+ * Returns a function that returns the document of the form for the pages of some origins, or for a session that does not exist. It is
+ * compressed once for each set of origins.
+ */
+export function createDocuments({ document }: CardFormFiles): (origins: readonly string[] | undefined) => CardFormFile {
+  const known = new Cache<string, CardFormFile>({
+    clock: () => 0,
+    max: LIMITS.cachedCardForms,
+    ttlMs: Number.POSITIVE_INFINITY,
+  });
+  return (origins) => {
+    const key = origins?.join(' ') ?? 'unknown';
+    const found = known.peek(key);
+    if (found !== undefined) return found;
+    const html = document.replace('%ORIGINS%', origins?.join(' ') ?? '');
+    const text = origins === undefined ? html.replace('data-known="true"', 'data-known="false"') : html;
+    const file = compress(Buffer.from(text), DOCUMENT_QUALITY);
+    known.set(key, file);
+    return file;
+  };
+}
 
 /** Returns the best form that the client accepts. */
 export function chooseForm(file: CardFormFile, accepted: string | undefined): { body: Buffer; encoding?: string } {

@@ -1,4 +1,3 @@
-import { brotliCompressSync, constants } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
 import type {
@@ -15,7 +14,7 @@ import { isJsonObject, type Json, parseJson } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import { type CardFormFiles, chooseForm } from './card-form-files.ts';
+import { type CardFormFile, type CardFormFiles, chooseForm, createDocuments } from './card-form-files.ts';
 import type { TokenBuckets } from './rate-limit.ts';
 import { clientAddress, JSON_TYPE } from './send.ts';
 import type { PublicRoute } from './server.ts';
@@ -92,6 +91,7 @@ export function cardFormHeaders(origin: () => string): () => Readonly<Record<str
 
 export function cardFormRoutes(parts: CardFormParts): PublicRoute[] {
   const { files } = parts;
+  const documents = createDocuments(files);
   const scripts = [...files.scripts].map(([name]) =>
     get(`/v1/${name}`, async (request, reply) => sendScript(files, name, FOREVER, request, reply)),
   );
@@ -103,7 +103,7 @@ export function cardFormRoutes(parts: CardFormParts): PublicRoute[] {
       sendJson(reply, { url: `/v1/${files.present}`, integrity: files.integrity }),
     ),
     ...scripts,
-    get('/v1/card/:id', (request, reply) => sendForm(parts, request, reply)),
+    get('/v1/card/:id', (request, reply) => sendForm(parts, documents, request, reply)),
     get('/v1/card/:id/session', (request, reply) => sendSession(parts, request, reply)),
     post('/v1/card/:id', (request, reply) => submit(parts, request, reply)),
     post('/v1/card/:id/cancel', (request, reply) => cancel(parts, request, reply)),
@@ -124,14 +124,18 @@ function sendScript(
   { scripts }: CardFormFiles,
   name: string,
   caching: string,
-  { headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
   const file = scripts.get(name);
   if (file === undefined) throw new Failure('unknown_path');
+  return sendBest(file, request, reply.headers(SCRIPT_HEADERS).header('cache-control', caching));
+}
+
+function sendBest(file: CardFormFile, { headers }: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { body, encoding } = chooseForm(file, headers['accept-encoding']);
   if (encoding !== undefined) reply.header('content-encoding', encoding);
-  return reply.headers(SCRIPT_HEADERS).header('cache-control', caching).send(body);
+  return reply.send(body);
 }
 
 const sendJson = (reply: FastifyReply, value: unknown, status = 200): FastifyReply =>
@@ -140,21 +144,21 @@ const sendJson = (reply: FastifyReply, value: unknown, status = 200): FastifyRep
 const idOf = ({ params }: FastifyRequest): string => (params as { readonly id: string }).id;
 
 /** The document holds nothing of the session but its origins, and opening it changes nothing. */
-async function sendForm(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+async function sendForm(
+  parts: CardFormParts,
+  documents: ReturnType<typeof createDocuments>,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
   const { sessions, files } = parts;
   const found = await sessions.findForForm(idOf(request));
-  const origins = found?.session.settings.allowedOrigins ?? [];
-  const html = files.document.replace('%ORIGINS%', origins.join(' '));
-  reply.headers(FORM_HEADERS).header('content-security-policy', policyOf(files, origins));
   if (found === undefined) {
     take(parts, request);
     reply.code(404);
   }
-  const bytes = Buffer.from(found === undefined ? html.replace('data-known="true"', 'data-known="false"') : html);
-  if (!/\bbr\b/.test(request.headers['accept-encoding'] ?? '')) return reply.send(bytes);
-  // A small document, which differs by session; a low quality costs a millisecond.
-  const compressed = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
-  return reply.header('content-encoding', 'br').send(compressed);
+  const origins = found?.session.settings.allowedOrigins;
+  reply.headers(FORM_HEADERS).header('content-security-policy', policyOf(files, origins ?? []));
+  return sendBest(documents(origins), request, reply);
 }
 
 const policyOf = ({ scriptHash, styleHash }: CardFormFiles, origins: readonly string[]): string =>
@@ -237,11 +241,9 @@ async function submit(parts: CardFormParts, request: FastifyRequest, reply: Fast
   try {
     assertOwnOrigin(request, parts.origin());
     take(parts, request);
-    const [id, secret] = [idOf(request), secretOf(request)];
-    await parts.sessions.authorize(id, secret).catch((error: unknown) => refuse(parts, request, error, true));
-    const submission = parseSubmission(request, body);
+    const parse = (): Submission => parseSubmission(request, body);
     const outcome = await asBuyer(parts, request, (transaction) =>
-      parts.sessions.submit(transaction, id, secret, submission),
+      parts.sessions.submit(transaction, idOf(request), secretOf(request), parse),
     ).catch((error: unknown) => refuse(parts, request, error, true));
     return sendOutcome(reply, outcome);
   } finally {

@@ -342,6 +342,8 @@ export const LIMITS = {
   sessionMinutes: 60,
   /** Refused submissions with which a session fails. */
   sessionAttempts: 10,
+  /** Documents of the card form, one for each set of origins, that are compressed and in memory. */
+  cachedCardForms: 200,
   /** Body of a submission of the card form. */
   submissionBytes: 4096,
   /** Endpoints of webhooks of an account in one environment. */

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { onlyLong } from '../test/scope.ts';
+import { cardFormSection, compareRounds, measureCardForm } from './card-form.ts';
+import type { Round } from './testbed.ts';
+
+const round = (p99: number, cpu: number): Round => ({
+  ...{ perSecond: 500, p50: p99 / 2, p99, cpu, databaseCpu: 0, loadShare: 0.1 },
+});
+const sessions = { sessions: 1000, seconds: 5, p50: 10, p99: 20 };
+
+test('the cost of sessions is the median of the ratios of rounds that follow each other', () => {
+  // The machine is slower from round to round: medians of each side would compare different minutes.
+  const figures = compareRounds([
+    { without: round(10, 100), beside: round(11, 300), sessions },
+    { without: round(20, 100), beside: round(22, 300), sessions },
+    { without: round(40, 100), beside: round(44, 300), sessions },
+  ]);
+  assert.deepEqual(figures, {
+    perSecond: 500,
+    without: { p50: 10, p99: 20 },
+    beside: { p50: 11, p99: 22 },
+    ratio: { p50: 1.1, p99: 1.1 },
+    sessions: { perSecond: 200, p50: 10, p99: 20 },
+    cpu: 500,
+  });
+  const conditions = {
+    date: '2026-01-31',
+    cores: 2,
+    processor: 'CPU',
+    memoryGiB: 4,
+    node: '24',
+    version: '1',
+    settings: {},
+  };
+  const section = cardFormSection({ database: 'SQLite', rounds: 3, seconds: 5, ...figures }, conditions);
+  assert.match(section, /\| p99 +\| 20\.00 ms +\| 22\.00 ms +\| 1\.10 +\|/);
+  assert.match(section, /200 sessions a second/);
+});
+
+test('sessions are measured beside the API', { skip: onlyLong }, async () => {
+  const { sessions, ratio } = await measureCardForm({ rounds: 1, seconds: 0.5, database: 'SQLite' }, () => undefined);
+  assert.ok(sessions.perSecond > 0 && sessions.p99 >= sessions.p50 && ratio.p99 > 0);
+});
