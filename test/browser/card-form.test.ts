@@ -1,109 +1,50 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { FrameLocator, Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller } from '../interface/vault-requests.ts';
 import { openBrowser, type TestBrowser } from './browser.ts';
-
-const NUMBER = '4111 1111 1111 1111';
-const DIGITS = '4111111111111111';
-
-/** A shop of another origin and host name, whose page loads the script and keeps every message event that it sees. */
-const SHOP = `<!doctype html>
-<html lang="en"><meta charset="utf-8"><title>Shop</title><link rel="icon" href="data:,">
-<main><h1>Shop</h1><div id="card"></div></main>
-<script src="%VAULT%/v1/cardvault.js"></script>
-<script>
-  const seen = [];
-  const changes = [];
-  window.addEventListener('message', (event) => seen.push(JSON.stringify(event.data)));
-  let form;
-  const mountForm = (options) => new Promise((resolve, reject) => {
-    form = CardVault.mount('#card', options);
-    form.on('change', (state) => changes.push(JSON.stringify(state)));
-    form.on('ready', () => resolve());
-    form.on('error', ({ code }) => reject(new Error(code)));
-  });
-  const submitForm = () => form.submit().then((done) => done, ({ code, fields }) => ({ code, fields }));
-  const look = () => {
-    let reach;
-    try {
-      reach = String(document.querySelector('iframe').contentDocument);
-    } catch (error) {
-      reach = error.name;
-    }
-    const storage = JSON.stringify({ ...localStorage, ...sessionStorage });
-    return { seen, changes: changes.join(' '), reach, storage };
-  };
-  const forge = (origin) => new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => resolve(true);
-    document.querySelector('iframe').contentWindow.postMessage({ cardvault: 1, secret: 'A'.repeat(43) }, origin, [port2]);
-    setTimeout(() => resolve(false), 500);
-  });
-</script></html>`;
+import {
+  DIGITS,
+  fillCard as fill,
+  mountForm,
+  NUMBER,
+  type OpenSession,
+  openSession,
+  type Shop,
+  startShop,
+  submitForm as submit,
+} from './card-form-shop.ts';
 
 describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000 }, () => {
   let service: TestService;
   let browser: TestBrowser;
   let key: string;
-  let shop: string;
-  const server = createServer((_, response) => {
-    response.setHeader('content-type', 'text/html');
-    response.end(SHOP.replaceAll('%VAULT%', vault()));
-  });
+  let shop: Shop;
   const vault = (): string => `https://localhost:${service.ports.cards}`;
 
   before(async () => {
     service = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_CAPTURE: '0' } });
     ({ key } = await newCaller(service));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    shop = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    shop = await startShop(vault);
     browser = await openBrowser(service.ports.cards);
   });
   afterEach(() => browser.endVisits());
   after(async () => {
     await browser?.close();
-    server.closeAllConnections();
-    server.close();
+    shop?.stop();
     await service?.stop();
   });
 
-  const open = async (change: object = {}): Promise<{ id: string; client_secret: string; url?: string }> => {
-    const body = { allowed_origins: [shop], amount: 100, currency: 'USD', ttl: 10, ...change };
-    const { status, json, text } = await service.call('POST', '/v1/capture-sessions', { key, body });
-    assert.equal(status, 200, text);
-    return json.data;
-  };
-
-  /** Opens the shop with a form of a session; resolves when it is ready. */
-  const mount = async (
-    page: Page,
-    session: { id: string; client_secret: string },
-    options: object = {},
-  ): Promise<FrameLocator> => {
-    await page.goto(`${shop}/`);
-    const given = { session: session.id, clientSecret: session.client_secret, ...options };
-    await page.evaluate(`mountForm(${JSON.stringify(given)})`);
-    return page.frameLocator('iframe');
-  };
-
-  const fill = async (frame: FrameLocator, number = NUMBER): Promise<void> => {
-    await frame.getByLabel('Card number').fill(number);
-    await frame.getByLabel('Expiry date').fill('12/40');
-    await frame.getByLabel('Security code').fill('123');
-    await frame.getByLabel('Name on card').fill('Ana Lopez');
-  };
-
-  // biome-ignore lint/suspicious/noExplicitAny: a result of every shape
-  const submit = (page: Page): Promise<any> => page.evaluate('submitForm()');
+  const open = (change: object = {}): Promise<OpenSession> =>
+    openSession(service.call, key, { allowed_origins: [shop.origin], ...change });
+  const mount = (page: Page, session: OpenSession, options: object = {}): Promise<FrameLocator> =>
+    mountForm(page, shop.origin, session, options);
 
   it('takes a card, of which the page sees nothing', async () => {
     const session = await open();
-    const { page } = await browser.newVisitor({ origin: shop });
+    const { page } = await browser.newVisitor({ origin: shop.origin });
     const frame = await mount(page, session);
     await fill(frame);
     const done = await submit(page);
@@ -120,7 +61,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
   });
 
   it('is one submission however often it is called at once', async () => {
-    const { page } = await browser.newVisitor({ origin: shop });
+    const { page } = await browser.newVisitor({ origin: shop.origin });
     const frame = await mount(page, await open());
     await fill(frame);
     const results = await page.evaluate<unknown[]>('Promise.all([1, 2, 3].map(submitForm))');
@@ -128,7 +69,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
   });
 
   it('shows what is wrong beside its field, and focuses the first', async () => {
-    const { page } = await browser.newVisitor({ origin: shop });
+    const { page } = await browser.newVisitor({ origin: shop.origin });
     const frame = await mount(page, await open());
     await frame.getByLabel('Card number').fill('4111 1111 1111 1112');
     await frame.getByLabel('Expiry date').fill('01/20');
@@ -144,7 +85,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
   });
 
   it('reads what is pasted and filled in any usual form, and groups digits without moving the caret', async () => {
-    const { page } = await browser.newVisitor({ origin: shop });
+    const { page } = await browser.newVisitor({ origin: shop.origin });
     const frame = await mount(page, await open());
     const number = frame.getByLabel('Card number');
     await number.fill('٤١١١-1111-1111-1111');
@@ -168,31 +109,9 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     assert.equal(await number.evaluate((input) => (input as unknown as { selectionStart: number }).selectionStart), 1);
   });
 
-  it('opens for a page of its origins alone', async () => {
-    const session = await open({ allowed_origins: ['https://other.example.com'] });
-    const { page } = await browser.newVisitor({ origin: shop });
-    await page.goto(`${shop}/`);
-    const given = { session: session.id, clientSecret: session.client_secret };
-    await page.evaluate(`void mountForm(${JSON.stringify(given)}).catch(() => undefined)`);
-    await page.waitForTimeout(1000);
-    const frames = page.frames().filter((each) => each.url().startsWith(vault()));
-    assert.ok(frames.length === 0 || (await frames[0]?.locator('input').count()) === 0);
-  });
-
-  it('takes no forged handshake', async () => {
-    const session = await open();
-    const { page } = await browser.newVisitor({ origin: shop });
-    const frame = await mount(page, session);
-    // The port is taken: a further message changes nothing and gets no answer.
-    const answered = await page.evaluate(`forge('${vault()}')`);
-    assert.equal(answered, false);
-    await fill(frame);
-    assert.equal((await submit(page)).card.brand, 'visa');
-  });
-
   it('says what is wrong with a session', async () => {
     const session = await open();
-    const { page } = await browser.newVisitor({ origin: shop });
+    const { page } = await browser.newVisitor({ origin: shop.origin });
     await assert.rejects(mount(page, { ...session, client_secret: 'A'.repeat(43) }), /session_invalid/);
     await service.call('DELETE', `/v1/capture-sessions/${session.id}`, { key });
     await assert.rejects(mount(page, session), /session_cancelled/);
@@ -200,7 +119,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
 
   for (const colorScheme of ['light', 'dark'] as const)
     it(`is accessible and fits into 320 px, ${colorScheme}`, async () => {
-      const visitor = await browser.newVisitor({ origin: shop, colorScheme, width: 320, height: 640 });
+      const visitor = await browser.newVisitor({ origin: shop.origin, colorScheme, width: 320, height: 640 });
       const frame = await mount(visitor.page, await open({ locale: 'es' }));
       await frame.getByLabel('Número de tarjeta').waitFor();
       await visitor.checkAccessibility();
@@ -214,7 +133,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
   it('as a hosted page takes a card and goes back with the status', async () => {
     const session = await open({
       allowed_origins: undefined,
-      return_url: `${shop}/back?order=1#end`,
+      return_url: `${shop.origin}/back?order=1#end`,
       description: 'Order 1',
     });
     const { page } = await browser.newVisitor({ origin: vault() });
@@ -225,19 +144,19 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await page.getByLabel('Security code').fill('123');
     await page.getByLabel('Name on card').fill('Ana Lopez');
     await page.getByRole('button', { name: 'Continue' }).click();
-    await page.waitForURL(`${shop}/back?order=1&capture_session=${session.id}&status=completed#end`);
-    const other = await open({ allowed_origins: undefined, return_url: `${shop}/back` });
+    await page.waitForURL(`${shop.origin}/back?order=1&capture_session=${session.id}&status=completed#end`);
+    const other = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
     await page.goto(other.url ?? '');
     await page.getByRole('button', { name: 'Cancel and go back' }).click();
-    await page.waitForURL(`${shop}/back?capture_session=${other.id}&status=cancelled`);
+    await page.waitForURL(`${shop.origin}/back?capture_session=${other.id}&status=cancelled`);
   });
 
   it('is empty after the buyer has returned to it', async () => {
-    const session = await open({ allowed_origins: undefined, return_url: `${shop}/back` });
+    const session = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
     const { page } = await browser.newVisitor({ origin: vault() });
     await page.goto(session.url ?? '');
     await page.getByLabel('Card number').fill(NUMBER);
-    await page.goto(`${shop}/`);
+    await page.goto(`${shop.origin}/`);
     await page.goBack();
     await page.getByLabel('Card number').waitFor();
     assert.equal(await page.getByLabel('Card number').inputValue(), '');

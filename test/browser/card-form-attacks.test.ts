@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import type { Page, Request } from 'playwright-core';
+import { whyNoChromium } from '../fixtures/chromium.ts';
+import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { newCaller } from '../interface/vault-requests.ts';
+import { openBrowser, type TestBrowser } from './browser.ts';
+import {
+  DIGITS,
+  fillCard,
+  mountForm,
+  NUMBER,
+  type OpenSession,
+  openSession,
+  type Shop,
+  startShop,
+  submitForm,
+} from './card-form-shop.ts';
+import { untilPasses } from './until-passes.ts';
+
+/** A page that frames the form without the script of the vault, and posts whatever the test says. */
+const HOSTILE = `<!doctype html><meta charset="utf-8"><title>Shop</title><link rel="icon" href="data:,">
+<iframe id="form"></iframe><iframe id="sibling" src="/empty"></iframe>
+<script>
+  const frame = document.querySelector('#form');
+  const load = (address) => new Promise((resolve) => {
+    frame.onload = resolve;
+    frame.src = address;
+  });
+  const newPort = () => {
+    const { port1, port2 } = new MessageChannel();
+    const got = [];
+    port1.onmessage = ({ data }) => got.push(data);
+    return { port1, port2, got };
+  };
+  const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+  const until = async (claim) => {
+    while (!claim()) await pause(10);
+  };
+  let port;
+  const open = async (address, origin, handshake) => {
+    await load(address);
+    port = newPort();
+    frame.contentWindow.postMessage({ cardvault: 1, ...handshake }, origin, [port.port2]);
+    await until(() => port.got.some(({ type }) => type === 'ready' || type === 'error'));
+    return port.got;
+  };
+</script>`;
+
+interface Message {
+  readonly type: string;
+  readonly code?: string;
+}
+
+describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }, () => {
+  let service: TestService;
+  let browser: TestBrowser;
+  let key: string;
+  let shop: Shop;
+  const vault = (): string => `https://localhost:${service.ports.cards}`;
+
+  before(async () => {
+    service = await startTestService({ variables: { CARDVAULT_RATE_LIMIT_CAPTURE: '0' } });
+    ({ key } = await newCaller(service));
+    shop = await startShop(vault);
+    shop.serve('/hostile', HOSTILE);
+    shop.serve('/empty', '<!doctype html><title>Empty</title>');
+    shop.serve(
+      '/sandboxed',
+      '<!doctype html><title>Outer</title><iframe sandbox="allow-scripts" src="/hostile"></iframe>',
+    );
+    shop.serve('/outer', `<!doctype html><title>Outer</title><iframe src="${shop.origin}/hostile"></iframe>`);
+    browser = await openBrowser(service.ports.cards);
+  });
+  afterEach(() => browser.endVisits());
+  after(async () => {
+    await browser?.close();
+    shop?.stop();
+    await service?.stop();
+  });
+
+  const open = (change: object = {}): Promise<OpenSession> =>
+    openSession(service.call, key, { allowed_origins: [shop.origin], ...change });
+  const openHosted = (): Promise<OpenSession> =>
+    open({ allowed_origins: undefined, return_url: `${shop.origin}/empty` });
+  const newPage = async (): Promise<Page> => (await browser.newVisitor({ origin: shop.origin })).page;
+  const statusOf = async ({ id }: OpenSession): Promise<string> =>
+    (await service.call('GET', `/v1/capture-sessions/${id}`, { key })).json.data.status;
+  const addressOf = ({ id }: OpenSession): string => `${vault()}/v1/card/${id}`;
+  const given = (...values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(', ');
+
+  it('messages that are no handshake of the parent change nothing, in any order', async () => {
+    const session = await open();
+    const page = await newPage();
+    await page.goto(`${shop.origin}/hostile`);
+    const answered = await page.evaluate<Message[][]>(`(async () => {
+      const [address, origin, secret] = [${given(addressOf(session), vault(), session.client_secret)}];
+      await load(address);
+      const forged = [null, 'x', {}, { cardvault: 1 }, { cardvault: 2, secret }, { cardvault: 1, secret: 1 }].map((message) => {
+        const port = newPort();
+        frame.contentWindow.postMessage(message, origin, [port.port2]);
+        return port;
+      });
+      const [one, other, siblings] = [newPort(), newPort(), newPort()];
+      frame.contentWindow.postMessage({ cardvault: 1, secret }, origin);
+      frame.contentWindow.postMessage({ cardvault: 1, secret }, origin, [one.port2, other.port2]);
+      const sibling = document.querySelector('#sibling').contentWindow;
+      sibling.port = siblings.port2;
+      sibling.eval('parent.frames[0].postMessage({ cardvault: 1, secret: "' + secret + '" }, "' + origin + '", [port])');
+      port = newPort();
+      frame.contentWindow.postMessage({ cardvault: 1, secret }, origin, [port.port2]);
+      await until(() => port.got.some(({ type }) => type === 'ready'));
+      const late = newPort();
+      frame.contentWindow.postMessage({ cardvault: 1, secret: 'A'.repeat(43) }, origin, [late.port2]);
+      for (const type of ['submit', 'clear', 'update']) frame.contentWindow.postMessage({ type }, origin);
+      for (const command of [null, 1, 'submit', {}, { type: 'end' }, { type: 'update', locale: 5, appearance: 5 }])
+        port.port1.postMessage(command);
+      port.port1.postMessage({ type: 'submit' });
+      await until(() => port.got.some(({ type }) => type === 'refused'));
+      return [port, one, other, siblings, late, ...forged].map(({ got }) => got);
+    })()`);
+    const [own = [], ...others] = answered;
+    assert.deepEqual(others.flat(), []);
+    assert.deepEqual(
+      own.filter(({ type }) => type === 'refused' || type === 'error').map(({ code }) => code),
+      ['invalid_fields'],
+    );
+    await fillCard(page.frameLocator('#form'));
+    const done = await page.evaluate(`(async () => {
+      port.port1.postMessage({ type: 'submit' });
+      await until(() => port.got.some(({ type }) => type === 'submitted'));
+      return true;
+    })()`);
+    assert.equal(done, true);
+    assert.equal(await statusOf(session), 'completed');
+  });
+
+  it('the port tells neither digits nor how many were typed', async () => {
+    const session = await open();
+    const page = await newPage();
+    await page.goto(`${shop.origin}/hostile`);
+    await page.evaluate(`open(${given(addressOf(session), vault(), { secret: session.client_secret })})`);
+    const form = page.frameLocator('#form');
+    await form.getByLabel('Card number').pressSequentially(DIGITS);
+    await form.getByLabel('Security code').pressSequentially('123');
+    await form.getByLabel('Name on card').pressSequentially('Ana Lopez');
+    const reports = await page.evaluate<(Message & { px?: number })[]>('port.got');
+    const changes = reports.filter(({ type }) => type === 'change');
+    // Of each field: filled, and complete; the brand with the first digit.
+    assert.ok(changes.length <= 9, `${changes.length} changes`);
+    assert.doesNotMatch(JSON.stringify(reports.map(({ px: _, ...report }) => report)), /[0-9]|Ana/);
+  });
+
+  for (const [what, path] of [
+    ['a page of another origin', '/hostile'],
+    ['a page of origin null', '/sandboxed'],
+    ['a page inside of another one', '/outer'],
+  ] as const)
+    it(`${what} cannot frame the form`, async () => {
+      const session = await open();
+      const page = await newPage();
+      await page.goto(`${path === '/sandboxed' ? shop.origin : shop.otherOrigin}${path}`);
+      const inner =
+        path === '/hostile' ? page.mainFrame() : page.frames().find((each) => each.url().endsWith('/hostile'));
+      const blocked = page.waitForEvent('console', (message) => message.text().includes('frame-ancestors'));
+      await inner?.evaluate(`load(${given(addressOf(session))})`);
+      await blocked;
+      const framed = page.frames().find((each) => each.url().startsWith(vault()));
+      assert.equal((await framed?.locator('input').count()) ?? 0, 0);
+    });
+
+  it('an appearance brings nothing but its variables, and each that is allowed', async () => {
+    const session = await open();
+    const page = await newPage();
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(`${shop.origin}/hostile`);
+    const evil = 'https://evil.example/x';
+    const appearance = {
+      ...{ theme: 'dark', layout: 'compact;', labels: { toString: 'above' }, css: `body{background:url(${evil})}` },
+      variables: {
+        ...{ colorPrimary: '#00aa55', colorText: `red;background:url(${evil})`, colorBackground: `url(${evil})` },
+        ...{ fontFamily: `x;}@import "${evil}"`, borderRadius: 'calc(1px)', spacing: '25px', fontSize: '999px' },
+        ...{ content: `url(${evil})`, 'font-family': 'x', colorBorder: ['#fff'] },
+      },
+    };
+    await page.evaluate(`open(${given(addressOf(session), vault(), { secret: session.client_secret, appearance })})`);
+    const root = page.frameLocator('#form').locator('html');
+    await root.locator('input').first().waitFor();
+    assert.equal(await root.getAttribute('style'), '--color-primary: #00aa55;');
+    assert.equal(await root.getAttribute('class'), 'dark');
+    assert.deepEqual(
+      requests.filter((url) => url.includes('evil')),
+      [],
+    );
+  });
+
+  it('secrets stay out of addresses, headers, storage and the history of the browser', async () => {
+    const session = await openHosted();
+    const page = await newPage();
+    const requests: Request[] = [];
+    page.on('request', (request) => requests.push(request));
+    await page.goto(`${shop.origin}/empty`);
+    await page.goto(session.url ?? '');
+    await fillCard(page);
+    const stored = await page.evaluate(`(async () => [
+      document.cookie, localStorage.length, sessionStorage.length, (await indexedDB.databases()).length,
+      (await caches.keys()).length, (await navigator.serviceWorker.getRegistrations()).length, window.name, history.state,
+    ].join())()`);
+    assert.equal(stored, ',0,0,0,0,0,,');
+    await page.getByRole('button', { name: 'Continue' }).dblclick();
+    await page.waitForURL(/status=completed/);
+    assert.equal(await page.evaluate('document.referrer'), '');
+    const toVault = requests.filter((request) => request.url().startsWith(vault()));
+    assert.deepEqual(
+      toVault.map((request) => `${request.method()} ${new URL(request.url()).pathname.replace(session.id, 'ID')}`),
+      ['GET /v1/card/ID', 'GET /v1/card/ID/session', 'POST /v1/card/ID'],
+    );
+    for (const request of requests) {
+      const { authorization: _, ...headers } = await request.allHeaders();
+      // Playwright shows the fragment of a navigation, which browsers do not send.
+      const sent = `${request.url().split('#')[0]} ${JSON.stringify(headers)}`;
+      for (const secret of [session.client_secret, DIGITS, NUMBER]) assert.ok(!sent.includes(secret), request.url());
+    }
+    await page.goBack();
+    assert.equal(page.url(), `${shop.origin}/empty`);
+    for (const secret of [session.client_secret, DIGITS, 'Ana Lopez'])
+      assert.ok(!service.log.some((line) => line.includes(secret)));
+  });
+
+  it('a page that opens the hosted page holds no window of it', async () => {
+    const session = await openHosted();
+    const page = await newPage();
+    await page.goto(`${shop.origin}/hostile`);
+    const [popup] = await Promise.all([
+      page.waitForEvent('popup'),
+      page.evaluate(`void (window.popup = window.open(${given(session.url)}))`),
+    ]);
+    await popup.getByLabel('Card number').waitFor();
+    assert.equal(await popup.evaluate('window.opener'), null);
+    await page.waitForFunction('window.popup.closed');
+    // A frame at the address of the hosted page waits for a handshake, and does not read the fragment.
+    const framed = await open({ return_url: `${shop.origin}/empty` });
+    await page.evaluate(`load(${given(framed.url)})`);
+    assert.equal(await page.frameLocator('#form').locator('input').count(), 0);
+  });
+
+  it('wrong and reused secrets, ids of others and ended sessions open nothing', async () => {
+    const [one, other, ended] = [await open(), await open(), await open()];
+    await service.call('DELETE', `/v1/capture-sessions/${ended.id}`, { key });
+    const page = await newPage();
+    await page.goto(`${shop.origin}/hostile`);
+    for (const [{ id }, secret, code] of [
+      [one, other.client_secret, 'session_invalid'],
+      [one, 'A'.repeat(43), 'session_invalid'],
+      [one, '../../healthz', 'session_invalid'],
+      [ended, ended.client_secret, 'session_cancelled'],
+    ] as const) {
+      const got = await page.evaluate<Message[]>(`open(${given(`${vault()}/v1/card/${id}`, vault(), { secret })})`);
+      assert.deepEqual(got, [{ type: 'error', code }]);
+      assert.equal(await page.frameLocator('#form').locator('input').count(), 0);
+    }
+    assert.equal(await statusOf(one), 'open');
+  });
+
+  it('a submission whose response is lost is sent again, and nothing happens twice', async () => {
+    const session = await open();
+    const page = await newPage();
+    const bodies: { attempt: string }[] = [];
+    await page.route(`${vault()}/v1/card/*`, async (route) => {
+      const request = route.request();
+      if (request.method() !== 'POST' || bodies.push(request.postDataJSON()) > 1) return route.continue();
+      const { authorization = '' } = await request.allHeaders();
+      const headers = { authorization, origin: vault() };
+      const path = new URL(request.url()).pathname;
+      const first = await service.call('POST', path, { environment: 'cards', body: request.postDataJSON(), headers });
+      assert.equal(first.status, 200);
+      return route.abort('connectionreset');
+    });
+    await fillCard(await mountForm(page, shop.origin, session));
+    const { result } = await submitForm(page);
+    assert.equal(bodies.length, 2);
+    assert.equal(bodies[0]?.attempt, bodies[1]?.attempt);
+    const shown = (await service.call('GET', `/v1/capture-sessions/${session.id}`, { key })).json.data;
+    assert.deepEqual([shown.result, shown.attempts], [result, 0]);
+  });
+
+  it('a form that is emptied while a submission has no response takes another card', async () => {
+    const session = await open();
+    const page = await newPage();
+    let isDown = true;
+    await page.route(`${vault()}/v1/card/*`, (route) =>
+      isDown && route.request().method() === 'POST' ? route.abort('connectionrefused') : route.continue(),
+    );
+    const form = await mountForm(page, shop.origin, session);
+    await fillCard(form);
+    const submission = submitForm(page);
+    await form.locator('input:disabled').first().waitFor();
+    await page.evaluate('form.clear()');
+    assert.equal((await submission).code, 'network');
+    await form.locator('#number:enabled').waitFor();
+    assert.equal(await form.getByLabel('Card number').inputValue(), '');
+    isDown = false;
+    await fillCard(form, '5555555555554444');
+    assert.equal((await submitForm(page)).card.brand, 'mastercard');
+  });
+
+  it('a submission that the service has may complete after the time of the session', async () => {
+    const session = await open({ expires_in: 1 });
+    const page = await newPage();
+    await page.clock.install();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`${vault()}/v1/card/*`, async (route) => {
+      if (route.request().method() === 'POST') await held;
+      return route.continue();
+    });
+    const form = await mountForm(page, shop.origin, session);
+    await fillCard(form);
+    await page.clock.fastForward(50_000);
+    const submission = submitForm(page);
+    await form.locator('input:disabled').first().waitFor();
+    // Less than a call may take.
+    await page.clock.fastForward(15_000);
+    await untilPasses(async () => assert.equal(await form.getByLabel('Card number').inputValue(), ''));
+    assert.equal(await page.evaluate('events.join()'), 'ready');
+    release();
+    assert.equal((await submission).card.brand, 'visa');
+    assert.equal((await submitForm(page)).code, 'session_completed');
+  });
+
+  it('a form that is open when its session expires is emptied, says so, and takes nothing more', async () => {
+    const session = await open({ expires_in: 1 });
+    const page = await newPage();
+    await page.clock.install();
+    const form = await mountForm(page, shop.origin, session);
+    await fillCard(form);
+    await page.clock.fastForward(60_000);
+    await page.waitForFunction('events.includes("error session_expired")');
+    assert.equal(await form.getByLabel('Card number').inputValue(), '');
+    await page.evaluate('form.clear()');
+    assert.equal(await form.locator('input:enabled').count(), 0);
+    assert.equal((await submitForm(page)).code, 'session_expired');
+  });
+});
