@@ -39,6 +39,8 @@ export interface VisitorOptions {
   readonly locale?: string;
   readonly width?: number;
   readonly height?: number;
+  /** Of what a page shows; width and height are those of its layout. */
+  readonly zoom?: number;
   /** Another service that shows the same key, as `https://localhost:PORT`. */
   readonly origin?: string;
 }
@@ -200,11 +202,12 @@ async function newVisitor(
 }
 
 async function newContext(browser: Browser, options: ContextOptions): Promise<BrowserContext> {
-  const { origin, colorScheme = 'light', locale = 'en-US', width = SIZE.width, height = SIZE.height } = options;
+  const { origin, colorScheme = 'light', locale = 'en-US', zoom = 1 } = options;
+  const { width = SIZE.width, height = SIZE.height } = options;
   const context = await browser.newContext({
     baseURL: origin,
     viewport: { width, height },
-    deviceScaleFactor: 1,
+    deviceScaleFactor: zoom,
     colorScheme,
     locale,
     timezoneId: 'UTC',

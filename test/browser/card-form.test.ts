@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { FrameLocator, Page } from 'playwright-core';
+import type { Appearance } from '../../src/capture-sessions/appearance.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller } from '../interface/vault-requests.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
+import { openBrowser, type TestBrowser, type VisitorOptions } from './browser.ts';
 import {
   DIGITS,
   fillCard as fill,
@@ -117,18 +120,140 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await assert.rejects(mount(page, session), /session_cancelled/);
   });
 
-  for (const colorScheme of ['light', 'dark'] as const)
-    it(`is accessible and fits into 320 px, ${colorScheme}`, async () => {
-      const visitor = await browser.newVisitor({ origin: shop.origin, colorScheme, width: 320, height: 640 });
-      const frame = await mount(visitor.page, await open({ locale: 'es' }));
-      await frame.getByLabel('Número de tarjeta').waitFor();
+  const LABELS = {
+    en: ['Card number', 'Expiry date', 'Security code', 'Name on card'],
+    es: ['Número de tarjeta', 'Vencimiento', 'Código de seguridad', 'Nombre en la tarjeta'],
+    pt: ['Número do cartão', 'Validade', 'Código de segurança', 'Nome no cartão'],
+  };
+  /** 200 % of 640 pixels is 320 pixels of twice the size. */
+  const LOOKS: readonly (Pick<VisitorOptions, 'colorScheme' | 'zoom'> & {
+    readonly what: string;
+    readonly locale: keyof typeof LABELS;
+    readonly appearance: Appearance;
+  })[] = [
+    { what: '320 px, light', colorScheme: 'light', locale: 'es', appearance: {} },
+    { what: '320 px, dark, floating labels', colorScheme: 'dark', locale: 'pt', appearance: { labels: 'floating' } },
+    {
+      ...{ what: '320 px, hidden labels, compact, large', colorScheme: 'light', locale: 'en' },
+      appearance: { labels: 'hidden', layout: 'compact', variables: { fontSize: '24px' } },
+    },
+    { what: '200 %, dark, compact', colorScheme: 'dark', zoom: 2, locale: 'en', appearance: { layout: 'compact' } },
+  ];
+  const WIDER = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
+
+  for (const { what, locale, appearance, ...look } of LOOKS)
+    it(`is accessible and fits, framed and hosted: ${what}`, async () => {
+      const visitor = await browser.newVisitor({ origin: shop.origin, width: 320, height: 400, ...look });
+      const { page } = visitor;
+      const framed = await mount(page, await open({ locale, appearance }));
+      assert.equal(await framed.locator('html').evaluate(WIDER), false);
+      // Its height follows what it holds.
+      await page.waitForFunction('document.querySelector("iframe").clientHeight > 100');
+      const hosted = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back`, locale, appearance });
+      await page.goto(hosted.url ?? '');
+      await page.locator('button[type="submit"]').click();
+      await page
+        .locator('.error:not(:empty)')
+        .nth(4 - 1)
+        .waitFor();
+      for (const name of LABELS[locale]) {
+        const field = page.getByRole('textbox', { name });
+        assert.equal(await field.getAttribute('aria-invalid'), 'true');
+        // What is not beside a field is in it.
+        if (appearance.labels === 'hidden') assert.ok((await field.getAttribute('placeholder'))?.startsWith(name));
+      }
+      assert.equal(await page.evaluate(WIDER), false);
       await visitor.checkAccessibility();
-      const isWider = await frame.locator('html').evaluate((root) => {
-        const { scrollWidth, clientWidth } = root as unknown as { scrollWidth: number; clientWidth: number };
-        return scrollWidth > clientWidth;
-      });
-      assert.equal(isWider, false);
     });
+
+  it('is filled and sent with the keyboard alone', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    const frame = await mount(page, await open());
+    await page.evaluate('form.focus()');
+    await frame.locator('#number:focus').waitFor();
+    for (const text of [DIGITS, '1240', '123', 'Ana Lopez']) {
+      await page.keyboard.type(text);
+      if (text !== 'Ana Lopez') await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForFunction('events.includes("enter")');
+    assert.equal((await submit(page)).card.exp, '12/2040');
+    const hosted = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
+    await page.goto(hosted.url ?? '');
+    await page.getByLabel('Card number').focus();
+    for (const text of [DIGITS, '1240', '123', 'Ana Lopez']) {
+      await page.keyboard.type(text);
+      if (text !== 'Ana Lopez') await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/status=completed/);
+  });
+
+  it('takes what a browser fills into all fields, in any order', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    const frame = await mount(page, await open());
+    const form = page.frames().find((each) => each.url().startsWith(vault()));
+    const names = await form?.evaluate(
+      '[...document.querySelector("form").querySelectorAll("input")].map(({ autocomplete }) => autocomplete)',
+    );
+    assert.deepEqual(names, ['cc-number', 'cc-exp', 'cc-csc', 'cc-name']);
+    // As browsers fill: values without keys, and events that are of no key.
+    await form?.evaluate(`{
+      const card = { 'cc-name': 'Ana Lopez', 'cc-csc': '1234', 'cc-exp': '12/2040', 'cc-number': '3782 8224 6310 005' };
+      for (const [name, value] of Object.entries(card)) {
+        const input = document.querySelector('[autocomplete=' + name + ']');
+        input.value = value;
+        for (const type of ['input', 'change']) input.dispatchEvent(new Event(type, { bubbles: true }));
+      }
+    }`);
+    assert.equal(await frame.getByLabel('Card number').inputValue(), '3782 822463 10005');
+    assert.deepEqual((await submit(page)).card, { brand: 'amex', card: '378282*****0005', exp: '12/2040' });
+  });
+
+  it('looks as it is updated, also after it was loaded again', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    const frame = await mount(page, await open({ appearance: { theme: 'light', variables: { spacing: '4px' } } }));
+    await page.evaluate('form.update({ appearance: { theme: "dark" }, locale: "es-AR" })');
+    await frame.locator('html.dark').waitFor();
+    assert.equal(await frame.locator('html').getAttribute('style'), '--spacing: 4px;');
+    await frame.getByLabel('Número de tarjeta').fill(NUMBER);
+    // A frame that is moved is loaded again, and starts empty.
+    await page.evaluate('document.body.append(document.querySelector("iframe"))');
+    await page.waitForFunction('events.join() === "ready,ready"');
+    assert.equal(await frame.getByLabel('Número de tarjeta').inputValue(), '');
+    assert.equal(await frame.locator('html').getAttribute('class'), 'dark');
+    const thrown = (code: string): Promise<string> =>
+      page.evaluate(`(() => { try { ${code}; } catch (error) { return error.name + ' ' + error.message; } })()`);
+    assert.equal(
+      await thrown('form.update({ appearance: { theme: "pink" } })'),
+      'TypeError cardvault: appearance.theme',
+    );
+    for (const [change, name] of [
+      ['session: "x"', 'session'],
+      ['clientSecret: "x"', 'clientSecret'],
+      ['origin: "https://a/b"', 'origin'],
+      ['origin: "http://a"', 'origin'],
+      ['locale: 1', 'locale'],
+      ['css: "x"', 'unknown option css'],
+    ] as const)
+      assert.equal(
+        await thrown(
+          `CardVault.mount('#card', { session: 'cs_' + 'a'.repeat(24), clientSecret: 'A'.repeat(43), ${change} })`,
+        ),
+        `TypeError cardvault: ${name}`,
+      );
+  });
+
+  it('works with the scripts of all releases', async () => {
+    const { json } = await service.call('GET', '/v1/integrity.json', { environment: 'cards' });
+    const released = readdirSync(join(import.meta.dirname, '..', '..', 'card-form', 'released'));
+    const older = released.filter((name) => name.endsWith('.js') && !json.url.endsWith(name));
+    for (const name of older) {
+      const { page } = await browser.newVisitor({ origin: shop.origin });
+      await fill(await mountForm(page, `${shop.origin}/?/v1/${name}`, await open()));
+      assert.equal((await submit(page)).card.brand, 'visa', name);
+    }
+  });
 
   it('as a hosted page takes a card and goes back with the status', async () => {
     const session = await open({
