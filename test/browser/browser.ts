@@ -39,7 +39,7 @@ export interface VisitorOptions {
   readonly locale?: string;
   readonly width?: number;
   readonly height?: number;
-  /** Of what a page shows; width and height are those of its layout. */
+  /** The factor by which the page is enlarged; width and height are those of its layout. */
   readonly zoom?: number;
   /** Another service that shows the same key, as `https://localhost:PORT`. */
   readonly origin?: string;

@@ -135,7 +135,7 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     assert.equal(await statusOf(session), 'completed');
   });
 
-  it('the port tells neither digits nor how many were typed', async () => {
+  it('no message over the port has digits, and their number is unknown', async () => {
     const session = await open();
     const page = await newPage();
     await page.goto(`${shop.origin}/hostile`);
@@ -146,7 +146,7 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     await form.getByLabel('Name on card').pressSequentially('Ana Lopez');
     const reports = await page.evaluate<(Message & { px?: number })[]>('port.got');
     const changes = reports.filter(({ type }) => type === 'change');
-    // Of each field: filled, and complete; the brand with the first digit.
+    // A field becomes filled, then complete, and the first digit brings the brand.
     assert.ok(changes.length <= 9, `${changes.length} changes`);
     assert.doesNotMatch(JSON.stringify(reports.map(({ px: _, ...report }) => report)), /[0-9]|Ana/);
   });

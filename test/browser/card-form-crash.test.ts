@@ -26,7 +26,7 @@ import {
 const CRASHES = 8;
 const SESSIONS = 24;
 
-interface Answer {
+interface FormResponse {
   readonly status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a response of every shape
   readonly json: any;
@@ -74,7 +74,7 @@ describe('kill -9 beside the card form', { skip: whyNoChromium() || onlyLong, ti
     (await service.call('GET', `/v1/capture-sessions/${id}`, { key })).json.data;
 
   /** Sends a submission as the form does; rejects without a response. */
-  const post = (agent: Agent, { id, client_secret: secret }: OpenSession, body: object): Promise<Answer> =>
+  const post = (agent: Agent, { id, client_secret: secret }: OpenSession, body: object): Promise<FormResponse> =>
     new Promise((resolve, reject) => {
       const headers = { origin: vault(), authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
       const path = `/v1/card/${id}`;
@@ -116,7 +116,7 @@ describe('kill -9 beside the card form', { skip: whyNoChromium() || onlyLong, ti
     const session = await open();
     const page = await newPage();
     const agent = new Agent();
-    let first: Answer | undefined;
+    let first: FormResponse | undefined;
     await page.route(`${vault()}/v1/card/*`, async (route) => {
       if (route.request().method() !== 'POST' || first !== undefined) return route.continue();
       first = await post(agent, session, route.request().postDataJSON());

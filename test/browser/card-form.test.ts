@@ -159,7 +159,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       for (const name of LABELS[locale]) {
         const field = page.getByRole('textbox', { name });
         assert.equal(await field.getAttribute('aria-invalid'), 'true');
-        // What is not beside a field is in it.
+        // A hidden label is shown in the field.
         if (appearance.labels === 'hidden') assert.ok((await field.getAttribute('placeholder'))?.startsWith(name));
       }
       assert.equal(await page.evaluate(WIDER), false);
@@ -197,7 +197,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       '[...document.querySelector("form").querySelectorAll("input")].map(({ autocomplete }) => autocomplete)',
     );
     assert.deepEqual(names, ['cc-number', 'cc-exp', 'cc-csc', 'cc-name']);
-    // As browsers fill: values without keys, and events that are of no key.
+    // Browsers set the values and fire events that belong to no key.
     await form?.evaluate(`{
       const card = { 'cc-name': 'Ana Lopez', 'cc-csc': '1234', 'cc-exp': '12/2040', 'cc-number': '3782 8224 6310 005' };
       for (const [name, value] of Object.entries(card)) {

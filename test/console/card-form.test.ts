@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { CHOICES, STANDARD, toPageCode, toSessionBody } from '../../console/web/src/pages/card-form/form-values.ts';
 import { listSessions, tryCardForm } from '../../console/wire/card-form.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -105,6 +108,16 @@ describe('the card form in the console', { timeout: 120_000 }, () => {
     });
     const [row] = successData(await user.call(listSessions)).sessions;
     assert.deepEqual([row.id, row.state, row.goal], [id, 'altered', null]);
+  });
+
+  test('shows code that the guide has too, and a body that the service accepts with every choice', async () => {
+    const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'guides', 'browser.md'), 'utf8');
+    const [, page] = /```html\n([\s\S]*?)\n```/.exec(guide) ?? [];
+    assert.equal(toPageCode('https://localhost:8446'), page);
+    const { key } = await newUser();
+    await open(key, toSessionBody(STANDARD));
+    for (const [name, values] of Object.entries({ ...CHOICES, colorPrimary: ['#00aa55', '#00aa5580'] }))
+      for (const value of values) await open(key, toSessionBody({ ...STANDARD, [name]: value }));
   });
 
   test('is tried in the sandbox on the hosted page, by those who may use the workbench', async () => {

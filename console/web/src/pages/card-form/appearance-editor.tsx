@@ -10,7 +10,15 @@ import { ErrorAlert } from '../../parts/error-alert.tsx';
 import { Panel } from '../../parts/panel.tsx';
 import { useCurl } from '../../session/api-access.ts';
 import { useTenant } from '../../session/tenant.ts';
-import { CHOICES, type Choice, type FormValues, STANDARD, toPageCode, toSession } from './form-values.ts';
+import {
+  CHOICES,
+  type Choice,
+  type FormValues,
+  STANDARD,
+  toPageCode,
+  toSession,
+  toSessionBody,
+} from './form-values.ts';
 
 /** Chooses how the form looks, opens it, and gives the code that shows it like that. `origin`: null when it is not served. */
 export function AppearanceEditor({ origin }: { readonly origin: string | null }) {
@@ -76,17 +84,7 @@ export function AppearanceEditor({ origin }: { readonly origin: string | null })
               path: '/v1/capture-sessions',
               keyHeader: 'x-api-key',
               contentType: 'application/json',
-              body: JSON.stringify(
-                {
-                  allowed_origins: ['https://shop.example.com'],
-                  amount: 12_500,
-                  currency: 'USD',
-                  ttl: 15,
-                  ...toSession(values),
-                },
-                undefined,
-                2,
-              ),
+              body: JSON.stringify(toSessionBody(values), undefined, 2),
             })}
             maxHeight={320}
           />

@@ -36,7 +36,13 @@ export function toSession({ theme, layout, labels, locale, borderRadius, colorPr
   };
 }
 
-/** Returns what a page needs to show the form. */
+/** Returns the body with which the server of a shop creates a session that looks like that. */
+export const toSessionBody = (values: FormValues) => ({
+  ...{ allowed_origins: ['https://shop.example.com'], amount: 12_500, currency: 'USD', ttl: 15 },
+  ...toSession(values),
+});
+
+/** Returns what a page needs to show the form; the guide `browser.md` begins with it. */
 export const toPageCode = (origin: string): string => `<div id="card"></div>
 <button id="pay">Pay</button>
 <script src="${origin}/v1/cardvault.js"></script>
