@@ -147,9 +147,10 @@ function testCommand(webhook: Command, tools: CliContext): void {
     (id: string, options: TenantOptions) =>
       withCore(tools, async (core) => {
         const tenant = await resolveTenant(core.accounts, options);
-        const { endpoint } = await core.webhooks.get(tenant, id);
-        await asOperator(tools, core, async (transaction) => core.webhooks.recordTrial(transaction, tenant, endpoint));
-        const { statusCode, error, durationMs } = await core.webhooks.try(tenant, endpoint);
+        const endpoint = await asOperator(tools, core, (transaction) =>
+          core.webhooks.beginTrial(transaction, tenant, id),
+        );
+        const { statusCode, error, durationMs } = await core.webhooks.sendTrial(tenant, endpoint);
         const shown = {
           delivered: error === undefined,
           status_code: statusCode ?? null,

@@ -360,12 +360,16 @@ export const LIMITS = {
   webhookDeliveriesPerPage: 50,
   /** Trials that an endpoint gets in a minute. */
   webhookTestsPerMinute: 10,
+  /** Trials that the endpoints of an account in one environment get in a minute from a thread of a node, deleted ones included. */
+  webhookTestsPerTenant: 100,
   /** Requests to endpoints that a node has in progress: in total, to one endpoint, and to one whose last attempt failed. */
   webhookRequests: 200,
   webhookRequestsPerEndpoint: 10,
   webhookRequestsAfterFailure: 1,
   /** Time in which an endpoint has to send the headers of its response, lookup of its name included. */
   webhookAttemptMs: 15_000,
+  /** Addresses of the name of an endpoint; one with more is not connected to. */
+  webhookAddresses: 64,
   /** Bytes of the body of a response that are read, and thrown away. */
   webhookResponseBytes: 64 * 1024,
   /** Events and deliveries are removed this long after the event. */

@@ -1,9 +1,9 @@
 import type { LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
 import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { LIMITS } from '../kernel/limits.ts';
+import { resolveName } from './resolve-name.ts';
 import type { TargetAddresses } from './target-address.ts';
 import type { DeliveryError } from './webhook.ts';
 
@@ -24,10 +24,8 @@ export interface SendResult {
   readonly retryAfter: string | undefined;
 }
 
-/** Resolves a name to all of its addresses. */
-type Resolve = (name: string) => Promise<LookupAddress[]>;
-
-const resolveAll: Resolve = (name) => lookup(name, { all: true, verbatim: true });
+/** Resolves a name to all of its addresses, until the signal. */
+type Resolve = (name: string, signal: AbortSignal) => Promise<LookupAddress[]>;
 
 class AddressError extends Error {}
 
@@ -40,10 +38,11 @@ class AddressError extends Error {}
 export class WebhookSender {
   readonly #addresses: TargetAddresses;
   readonly #resolve: Resolve;
-  readonly #https = new HttpsAgent({ keepAlive: false, minVersion: 'TLSv1.2' });
+  /** The certificate is verified whatever the environment of the process says. */
+  readonly #https = new HttpsAgent({ keepAlive: false, minVersion: 'TLSv1.2', rejectUnauthorized: true });
   readonly #http = new HttpAgent({ keepAlive: false });
 
-  constructor(addresses: TargetAddresses, resolve: Resolve = resolveAll) {
+  constructor(addresses: TargetAddresses, resolve: Resolve = resolveName) {
     this.#addresses = addresses;
     this.#resolve = resolve;
   }
@@ -54,7 +53,7 @@ export class WebhookSender {
     const deadline = AbortSignal.timeout(LIMITS.webhookAttemptMs);
     const ends = signal === undefined ? deadline : AbortSignal.any([deadline, signal]);
     try {
-      const addresses = await withSignal(this.#addressesOf(url.hostname.replace(/^\[|\]$/g, '')), ends);
+      const addresses = await withSignal(this.#addressesOf(url.hostname.replace(/^\[|\]$/g, ''), ends), ends);
       return await this.#exchange(url, addresses, message, ends);
     } catch (error) {
       return failed(ends.aborted ? 'timeout' : error instanceof AddressError ? 'address' : 'connect');
@@ -67,11 +66,11 @@ export class WebhookSender {
   }
 
   /** One forbidden address among a name's forbids all. */
-  async #addressesOf(host: string): Promise<LookupAddress[]> {
+  async #addressesOf(host: string, signal: AbortSignal): Promise<LookupAddress[]> {
     const family = isIP(host);
-    const found = family === 0 ? await this.#resolve(host).catch(() => []) : [{ address: host, family }];
-    if (found.length === 0 || !found.every(({ address }) => this.#addresses.isAllowed(address)))
-      throw new AddressError();
+    const found = family === 0 ? await this.#resolve(host, signal).catch(() => []) : [{ address: host, family }];
+    const isUsable = found.length > 0 && found.length <= LIMITS.webhookAddresses;
+    if (!isUsable || !this.#addresses.areAllowed(found.map(({ address }) => address))) throw new AddressError();
     return found;
   }
 

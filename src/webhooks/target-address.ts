@@ -54,28 +54,37 @@ export class TargetAddresses {
 
   /** `address`: as Node resolves it, without brackets; a text that is no address is forbidden. */
   isAllowed(address: string): boolean {
+    return this.areAllowed([address]);
+  }
+
+  areAllowed(addresses: readonly string[]): boolean {
+    const own = this.#own();
+    return addresses.every((address) => this.#isAllowed(address, own));
+  }
+
+  #isAllowed(address: string, own: BlockList): boolean {
     const plain = stripZone(address);
     const family = isIP(plain);
     if (family === 0) return false;
     const embedded = family === 6 ? embeddedIpv4(plain) : undefined;
-    if (embedded !== undefined) return this.isAllowed(embedded);
+    if (embedded !== undefined) return this.#isAllowed(embedded, own);
     const kind = family === 6 ? 'ipv6' : 'ipv4';
     if (this.#allowed.check(plain, kind)) return true;
     const isPublic =
       kind === 'ipv4'
         ? !forbiddenIpv4.check(plain, kind)
         : globalIpv6.check(plain, kind) && !forbiddenIpv6.check(plain, kind);
-    return isPublic && !this.#isOwn(plain, kind);
+    return isPublic && !own.check(plain, kind);
   }
 
-  #isOwn(address: string, kind: 'ipv4' | 'ipv6'): boolean {
+  #own(): BlockList {
     const own = new BlockList();
     for (const each of this.#listOwn()) {
       const plain = stripZone(each);
       if (isIP(plain) === 6) own.addAddress(plain, 'ipv6');
       else if (isIP(plain) === 4) own.addAddress(plain, 'ipv4');
     }
-    return own.check(address, kind);
+    return own;
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
 import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
+import { MINUTE } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -43,6 +44,8 @@ export const TABLES: readonly Table[] = [
       last_status: 'integer',
       last_error: 'text',
       last_success_at: 'integer',
+      trials: 'integer',
+      trials_since: 'integer',
     },
   },
   {
@@ -81,8 +84,8 @@ const OF_TENANT = 'account = ?account and environment = ?environment';
 const ENDPOINT_COLUMNS = 'id, revision, record, created_at, last_attempt_at, last_status, last_error';
 const LIST_ENDPOINTS = `select ${ENDPOINT_COLUMNS} from webhook_endpoints where ${OF_TENANT} order by created_at, id`;
 const FIND_ENDPOINT = `select ${ENDPOINT_COLUMNS} from webhook_endpoints where ${OF_TENANT} and id = ?`;
-const INSERT_ENDPOINT = `insert into webhook_endpoints (account, environment, id, revision, record, created_at)
-  select ?account, ?environment, ?, 1, ?, ?
+const INSERT_ENDPOINT = `insert into webhook_endpoints (account, environment, id, revision, record, created_at, trials, trials_since)
+  select ?account, ?environment, ?, 1, ?, ?, 0, 0
   where (select count(*) from webhook_endpoints where ${OF_TENANT}) < ${LIMITS.webhookEndpoints}`;
 const UPDATE_ENDPOINT = `update webhook_endpoints set record = ?, revision = revision + 1
   where ${OF_TENANT} and id = ? and revision = ?`;
@@ -96,6 +99,11 @@ const NOTE_ATTEMPT = `update webhook_endpoints set last_attempt_at = ?, last_sta
   where ${OF_TENANT} and id = ?`;
 const NOTE_SUCCESS = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = null, last_success_at = ?
   where ${OF_TENANT} and id = ?`;
+/** A window of a minute begins with its first trial. A beginning in the future is from a clock that was wrong. */
+const COUNT_TRIAL = `update webhook_endpoints set
+    trials = case when trials_since between ? and ? then trials + 1 else 1 end,
+    trials_since = case when trials_since between ? and ? then trials_since else ? end
+  where ${OF_TENANT} and id = ? and (trials < ${LIMITS.webhookTestsPerMinute} or trials_since not between ? and ?)`;
 const LAST_SUCCESS = `select last_success_at from webhook_endpoints where ${OF_TENANT} and id = ?`;
 
 const INSERT_EVENT = `insert into webhook_events (account, environment, id, type, record, created_at)
@@ -119,18 +127,19 @@ const CLAIM = `update webhook_deliveries set next_attempt_at = ?, attempts = att
   where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
 const CONCLUDE = `update webhook_deliveries set status = ?, step = ?, last_status = ?, last_error = ?, next_attempt_at = ?
   where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
+/** With the status in its text, so that an index of failed or waiting deliveries is used. */
 const LIST_DELIVERIES = (
-  status: boolean,
+  status: DeliveryStatus | undefined,
 ): string => `select ${DELIVERY_COLUMNS}, e.type, e.created_at from webhook_deliveries d
   join webhook_events e on e.account = d.account and e.environment = d.environment and e.id = d.event
   where d.account = ?account and d.environment = ?environment and d.endpoint = ? and d.event < ?
-  ${status ? 'and d.status = ?' : ''} order by d.event desc limit ?`;
+  ${status === undefined ? '' : `and d.status = '${status}'`} order by d.event desc limit ?`;
 const REPLAY_ONE = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
   where ${OF_TENANT} and endpoint = ? and event = ?`;
+const FAILED_SINCE = `${OF_TENANT} and endpoint = ? and event >= ? and status = 'failed'`;
 const REPLAY_FAILED = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
-  where ${OF_TENANT} and endpoint = ? and event = ? and status = 'failed'`;
-const LIST_FAILED_SINCE = `select event from webhook_deliveries
-  where ${OF_TENANT} and endpoint = ? and event >= ? and event > ? and status = 'failed' order by event limit ?`;
+  where ${FAILED_SINCE}`;
+const COUNT_FAILED = `select count(*) as number from webhook_deliveries where ${FAILED_SINCE}`;
 const LIST_OLD = 'select account, environment, id from webhook_events where created_at < ? order by created_at limit ?';
 const HAS_OLD = 'select 1 as due from webhook_events where created_at < ? limit 1';
 const DELETE_EVENT = `delete from webhook_events where ${OF_TENANT} and id = ?`;
@@ -385,6 +394,12 @@ export const noteAttempt = (tenant: Tenant, endpoint: string, { at, statusCode, 
     ? write(NOTE_SUCCESS, [at, statusCode ?? null, at, ...scopeOf(tenant), endpoint])
     : write(NOTE_ATTEMPT, [at, statusCode ?? null, error, ...scopeOf(tenant), endpoint]);
 
+/** Conflicts when the endpoint got the maximum number of trials in the last minute, on all nodes together. */
+export function countTrial(tenant: Tenant, endpoint: string, now: number): Write {
+  const window = [now - MINUTE + 1, now + MINUTE];
+  return write(COUNT_TRIAL, [...window, ...window, now, ...scopeOf(tenant), endpoint, ...window], 1);
+}
+
 export async function findLastSuccess(
   database: Database,
   tenant: Tenant,
@@ -401,8 +416,8 @@ export async function listDeliveries(
   endpoint: string,
   { status, before, limit }: { status: DeliveryStatus | undefined; before: string; limit: number },
 ): Promise<Delivery[]> {
-  const values: Value[] = [...scopeOf(tenant), endpoint, before, ...(status === undefined ? [] : [status]), limit];
-  const rows = await database.read(LIST_DELIVERIES(status !== undefined), ...values);
+  const values: Value[] = [...scopeOf(tenant), endpoint, before, limit];
+  const rows = await database.read(LIST_DELIVERIES(status), ...values);
   return rows.map((row) => ({
     tenant,
     endpointId: endpoint,
@@ -430,19 +445,18 @@ export const hasDelivery = async (
 export const replayDelivery = (tenant: Tenant, endpoint: string, event: string, now: number): Write =>
   write(REPLAY_ONE, [now, ...scopeOf(tenant), endpoint, event], 1);
 
-export const replayFailed = (tenant: Tenant, endpoint: string, events: readonly string[], now: number): Write => ({
-  sql: REPLAY_FAILED,
-  rows: events.map((event) => [now, ...scopeOf(tenant), endpoint, event]),
-});
+/** `since`: an id of an event, or the beginning of one. */
+export const replayFailed = (tenant: Tenant, endpoint: string, since: string, now: number): Write =>
+  write(REPLAY_FAILED, [now, ...scopeOf(tenant), endpoint, since]);
 
-export async function listFailedSince(
+export async function countFailed(
   database: Database,
   tenant: Tenant,
   endpoint: string,
-  { since, after, limit }: { since: string; after: string; limit: number },
-): Promise<string[]> {
-  const rows = await database.read(LIST_FAILED_SINCE, ...scopeOf(tenant), endpoint, since, after, limit);
-  return rows.map((row) => text(row, 'event'));
+  since: string,
+): Promise<number> {
+  const [row] = await database.read(COUNT_FAILED, ...scopeOf(tenant), endpoint, since);
+  return row === undefined ? 0 : integer(row, 'number');
 }
 
 export const hasOldEvents = async (database: Database, before: number): Promise<boolean> =>

@@ -41,6 +41,8 @@ import {
   TEST_TYPE,
 } from './webhook.ts';
 import {
+  countFailed,
+  countTrial,
   countWaiting,
   deleteEndpoint,
   failWaiting,
@@ -51,7 +53,6 @@ import {
   insertEndpoint,
   listDeliveries,
   listEndpoints,
-  listFailedSince,
   purgeOldEvents,
   replayDelivery,
   replayFailed,
@@ -92,7 +93,7 @@ export class Webhooks {
   readonly #sender: WebhookSender;
   readonly #changeControl: Pick<ChangeControl, 'permit'>;
   readonly #userAgent: string;
-  /** Times of the newest trials of each endpoint on this node. */
+  /** Times of the newest trials of each tenant in this thread. */
   readonly #trials = new Map<string, readonly number[]>();
 
   constructor(options: {
@@ -287,34 +288,36 @@ export class Webhooks {
     return 1;
   }
 
-  async #replaySince(transaction: Transaction, tenant: Tenant, { id }: Endpoint, since: number): Promise<number> {
-    const start = `${EVENT_ID_PREFIX}${minIdAt(since)}`;
-    let [count, after] = [0, ''];
-    for (;;) {
-      const page = { since: start, after, limit: LIMITS.rowsPerSweep };
-      const events = await listFailedSince(this.#database, tenant, id, page);
-      if (events.length > 0) transaction.write(replayFailed(tenant, id, events, transaction.now));
-      count += events.length;
-      after = events.at(-1) ?? '';
-      if (events.length < LIMITS.rowsPerSweep) return count;
-    }
+  async #replaySince(transaction: Transaction, tenant: Tenant, { id }: Endpoint, time: number): Promise<number> {
+    const since = `${EVENT_ID_PREFIX}${minIdAt(time)}`;
+    transaction.write(replayFailed(tenant, id, since, transaction.now));
+    return countFailed(this.#database, tenant, id, since);
   }
 
-  /** Throws `rate_limited` beyond the trials of a minute. Counted before the endpoint is asked for anything. */
-  admitTrial(id: string): void {
+  /**
+   * Counts and records a trial that `sendTrial` sends next, and returns its endpoint. Throws `unknown_webhook`, and `rate_limited`
+   * beyond the trials of a minute.
+   */
+  async beginTrial(transaction: Transaction, tenant: Tenant, id: string): Promise<Endpoint> {
+    const { endpoint } = await this.get(tenant, id);
+    if (transaction.attempt === 0) this.#admitTrial(tenant);
+    transaction.write(countTrial(tenant, id, transaction.now), new Failure('rate_limited'));
+    transaction.record(webhookAuditEvent('webhook.tested', tenant, endpoint));
+    return endpoint;
+  }
+
+  /** The count of an endpoint ends with its deletion, so that trials of an account are counted as well. */
+  #admitTrial({ account, environment }: Tenant): void {
+    const name = `${environment}/${account}`;
     const now = this.#clock();
-    const recent = (this.#trials.get(id) ?? []).filter((at) => at > now - MINUTE && at <= now);
-    if (recent.length >= LIMITS.webhookTestsPerMinute) throw new Failure('rate_limited');
-    this.#trials.set(id, [...recent, now]);
+    const recent = (this.#trials.get(name) ?? []).filter((at) => at > now - MINUTE && at <= now);
+    if (recent.length >= LIMITS.webhookTestsPerTenant) throw new Failure('rate_limited');
+    this.#trials.set(name, [...recent, now]);
     if (this.#trials.size > LIMITS.trackedAddresses) this.#trials.delete(this.#trials.keys().next().value ?? '');
   }
 
-  recordTrial(transaction: Transaction, tenant: Tenant, endpoint: Endpoint): void {
-    transaction.record(webhookAuditEvent('webhook.tested', tenant, endpoint));
-  }
-
   /** Sends a trial once, whatever the endpoint has selected, and stores nothing. */
-  async try(tenant: Tenant, endpoint: Endpoint): Promise<TrialResult> {
+  async sendTrial(tenant: Tenant, endpoint: Endpoint): Promise<TrialResult> {
     const now = this.#clock();
     const id = newId('evt', ID_LETTERS, this.#random);
     const body = formatBody(TEST_TYPE, now, tenant, {});

@@ -1,5 +1,6 @@
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
+import { parseJson } from '../../../src/kernel/json.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { summarizeEndpoint, summarizeRotation } from '../../../src/webhooks/requested-changes.ts';
 import { formatSecret } from '../../../src/webhooks/signature.ts';
@@ -77,12 +78,10 @@ export const webhookRoutes: readonly Route[] = [
   route(testWebhook, {
     intend: async (call) => {
       const { services, transaction, tenant } = call;
-      const { endpoint } = await getWebhook(call);
-      if (transaction.attempt === 0) services.webhooks.admitTrial(endpoint.id);
-      services.webhooks.recordTrial(transaction, tenant, endpoint);
-      return { tenant, endpoint };
+      const { id } = (await getWebhook(call)).endpoint;
+      return { tenant, endpoint: await services.webhooks.beginTrial(transaction, tenant, id) };
     },
-    send: ({ webhooks }, { tenant, endpoint }) => webhooks.try(tenant, endpoint),
+    send: ({ webhooks }, { tenant, endpoint }) => webhooks.sendTrial(tenant, endpoint),
     conclude: async (_call, _intent, { statusCode, error, durationMs }) => ({
       delivered: error === undefined,
       status_code: statusCode ?? null,
@@ -108,7 +107,8 @@ export const webhookRoutes: readonly Route[] = [
     const { endpoint } = await getWebhook(call);
     const body = await call.services.webhooks.readEvent(call.tenant, endpoint.id, call.params['event'] ?? '');
     if (body === undefined) throw new Failure('unknown_record');
-    return { body: JSON.stringify(JSON.parse(body), null, 2) };
+    // Numbers keep their digits, as they are sent.
+    return { body: JSON.stringify(parseJson(body), null, 2) };
   }),
 
   route(replayDelivery, async (call) => {

@@ -20,12 +20,9 @@ interface Trial extends Pick<ApiCall, 'tenant'> {
 const handler: Required<StagedHandler<ApiCall, ValueOf<typeof data>, Services, Trial, TrialResult>> = {
   async intend(call) {
     const { services, transaction, tenant } = call;
-    const { endpoint } = await services.webhooks.get(tenant, pathParameter(call, 'id'));
-    if (transaction.attempt === 0) services.webhooks.admitTrial(endpoint.id);
-    services.webhooks.recordTrial(transaction, tenant, endpoint);
-    return { tenant, endpoint };
+    return { tenant, endpoint: await services.webhooks.beginTrial(transaction, tenant, pathParameter(call, 'id')) };
   },
-  send: ({ webhooks }, { tenant, endpoint }) => webhooks.try(tenant, endpoint),
+  send: ({ webhooks }, { tenant, endpoint }) => webhooks.sendTrial(tenant, endpoint),
   async conclude(_call, _trial, { statusCode, error, durationMs }) {
     return { delivered: error === undefined, status_code: statusCode, error, duration_ms: durationMs };
   },

@@ -773,6 +773,8 @@ create table webhook_endpoints (
   last_status integer,
   last_error text,
   last_success_at bigint,
+  trials integer not null,
+  trials_since bigint not null,
   primary key (account, environment, id)
 );
 
@@ -807,6 +809,8 @@ create table webhook_deliveries (
 );
 create index webhook_deliveries_due on webhook_deliveries (account, environment, endpoint, next_attempt_at)
   where next_attempt_at is not null;
+create index webhook_deliveries_failed on webhook_deliveries (account, environment, endpoint, event)
+  where status = 'failed';
 create index webhook_deliveries_by_event on webhook_deliveries (account, environment, event);
 
 -- Dates at which keys and certificates expire, when they were first seen, and the mark before the date that was reported last.
