@@ -8,6 +8,7 @@ import { newRecoveryCodesFactor } from './factors.ts';
 import { deleteResetsByPerson, redeemInvitation } from './invitation-store.ts';
 import { assertInviterStillAllowed, invalidLink, teamFull } from './invitations.ts';
 import { insertMembership, listMembershipsByPerson, lockTeam, type Membership } from './membership-store.ts';
+import { withPassword } from './passwords.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson, insertPerson, updatePerson } from './person-store.ts';
@@ -115,7 +116,7 @@ async function buildCredentialReset(
   const memberships = await listMembershipsByPerson(database, keyring, session.person);
   if (before === undefined || !mayResetFrom(invitation.account, memberships)) throw invalidLink();
   // A user who becomes a member of another account concurrently changes, so this write conflicts.
-  const { write, person } = await updatePerson(keyring, before, { language, password });
+  const { write, person } = await updatePerson(keyring, before, { language, ...withPassword(before, password) });
   const changed = new Failure('changed_meanwhile');
   return {
     person,

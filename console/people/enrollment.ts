@@ -18,7 +18,7 @@ import {
   lockTeam,
   type Membership,
 } from './membership-store.ts';
-import { assertStrongPassword, unchangedPassword } from './password.ts';
+import { assertStrongPassword, recentPassword } from './password.ts';
 import type { HashSource, Passwords } from './passwords.ts';
 import { personEvent } from './people-events.ts';
 import { normalizeEmail, type Person, parseEmail, parseLanguage, parsePersonName } from './person.ts';
@@ -80,7 +80,7 @@ export class Enrollment {
     const { email, name } = await this.#identify(invitation, input);
     await assertStrongPassword(input.password, { email, name });
     const hashSource: HashSource = `network ${subscriberNetwork(client.address)}`;
-    if (await this.#isPresentPassword(invitation, input.password, hashSource)) throw unchangedPassword();
+    if (await this.#isRecentPassword(invitation, input.password, hashSource)) throw recentPassword();
     const password = await this.#passwords.hash(input.password, hashSource);
     const { account, id, role, inviterId, createdAt } = invitation;
     const invitationReference = {
@@ -223,11 +223,11 @@ export class Enrollment {
     return { email, name };
   }
 
-  /** Returns whether a credential reset would set the password that the person has already. */
-  async #isPresentPassword({ person: id }: Invitation, password: string, hashSource: HashSource): Promise<boolean> {
+  /** Returns whether a credential reset would set one of the user's last passwords. */
+  async #isRecentPassword({ person: id }: Invitation, password: string, hashSource: HashSource): Promise<boolean> {
     if (id === undefined) return false;
     const person = await findPerson(this.#dependencies.database, this.#dependencies.keyring, id);
-    return this.#passwords.verify(password, person?.password, hashSource);
+    return person !== undefined && this.#passwords.isRecent(password, person, hashSource);
   }
 
   /** Returns the user whose credentials the link resets, while its creator still may. */

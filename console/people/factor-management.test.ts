@@ -274,6 +274,15 @@ describe('the password of a user', () => {
       await assertFails('invalid_field', change(composed, same), 'password');
     await fixture.signIn({ ...ana, password: composed });
   });
+
+  test('differs from the last four', async () => {
+    const used = [ana.password, ...Array.from({ length: 4 }, (_, index) => `a good long one ${index} of mine`)];
+    for (const [index, next] of used.slice(1).entries()) await change(used[index] ?? '', next);
+    const present = used.at(-1) ?? '';
+    for (const recent of used.slice(1)) await assertFails('invalid_field', change(present, recent), 'password');
+    await change(present, ana.password);
+    await fixture.signIn(ana);
+  });
 });
 
 describe('the name and language of a user', () => {

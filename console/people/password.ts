@@ -40,8 +40,9 @@ export async function assertStrongPassword(password: string, user: { email: stri
   if (score < MIN_SCORE) throw invalidField('password', 'weakPassword');
 }
 
-/** Thrown for a new password that equals the present one (PCI DSS 8.3.7). */
-export const unchangedPassword = (): Failure => invalidField('password', 'samePassword');
+/** Thrown for a new password that equals one of the last ones (PCI DSS 8.3.7). */
+export const recentPassword = (): Failure =>
+  invalidField('password', 'samePassword', { count: LIMITS.rememberedPasswords });
 
 /** Returns a text, its words, and all of them joined; with and without diacritics. */
 function listWords(text: string): string[] {

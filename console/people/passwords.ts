@@ -4,7 +4,7 @@ import type { Random } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { FairQueue } from './fair-queue.ts';
 import { normalizePassword } from './password.ts';
-import type { PasswordHash } from './person.ts';
+import type { PasswordHash, Person } from './person.ts';
 
 const argon2id = promisify(argon2).bind(undefined, 'argon2id');
 export type DeriveKey = typeof argon2id;
@@ -18,6 +18,17 @@ type Parameters = Omit<PasswordHash, 'tag'>;
 
 /** The source of a hash, so that many hashes of one source do not delay others. */
 export type HashSource = `network ${string}` | `browser ${string}` | `user ${string}`;
+
+type RecentPasswords = Pick<Person, 'password' | 'formerPasswords'>;
+
+/** Returns the members of a user whose password is replaced. */
+export const withPassword = (
+  { password: present, formerPasswords = [] }: RecentPasswords,
+  password: PasswordHash,
+): RecentPasswords => ({
+  password,
+  formerPasswords: [present, ...formerPasswords].slice(0, LIMITS.rememberedPasswords - 1),
+});
 
 const newQueue = (): FairQueue =>
   new FairQueue({
@@ -55,6 +66,16 @@ export class Passwords {
     const expected = Buffer.from(hash.tag, 'base64');
     const tag = await this.#computeTag(password, hash, source);
     return expected.length === tag.length && timingSafeEqual(expected, tag) && stored !== undefined;
+  }
+
+  /** True for one of the last passwords of a user. Throws `unavailable` as `hash`. */
+  async isRecent(
+    password: string,
+    { password: present, formerPasswords = [] }: RecentPasswords,
+    source: HashSource,
+  ): Promise<boolean> {
+    for (const hash of [present, ...formerPasswords]) if (await this.verify(password, hash, source)) return true;
+    return false;
   }
 
   /** True for a hash with other parameters than the present ones. */

@@ -3,8 +3,8 @@ import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
 import { attemptProofInSession } from './authentication-attempt.ts';
 import { listMembershipsByPerson } from './membership-store.ts';
-import { assertStrongPassword, unchangedPassword } from './password.ts';
-import type { HashSource, Passwords } from './passwords.ts';
+import { assertStrongPassword, recentPassword } from './password.ts';
+import { type HashSource, type Passwords, withPassword } from './passwords.ts';
 import { eventPerAccount, personEvent } from './people-events.ts';
 import { type AlertMails, type Person, parseEmail, parseLanguage, parsePersonName, parseTimeZone } from './person.ts';
 import { findPerson, findPersonByEmail, updateEmail, updatePerson } from './person-store.ts';
@@ -76,8 +76,9 @@ export class People {
     const hashSource: HashSource = `user ${before.id}`;
     await attemptProofInSession(this.#dependencies, { session, origin, isCounted: true }, async (person, present) => {
       if (!(await this.#passwords.verify(current, person.password, hashSource))) return { failure: 'password_wrong' };
-      if (await this.#passwords.verify(next, person.password, hashSource)) throw unchangedPassword();
-      const { write } = await updatePerson(keyring, person, { password: await this.#passwords.hash(next, hashSource) });
+      if (await this.#passwords.isRecent(next, person, hashSource)) throw recentPassword();
+      const hash = await this.#passwords.hash(next, hashSource);
+      const { write } = await updatePerson(keyring, person, withPassword(person, hash));
       const state = await findSignInState(database, keyring, person.id);
       const stateWrites = state === undefined ? [] : [await updateSignInState(keyring, state, withNewPassword(state))];
       const { write: sessionWrite } = await updateSession(keyring, present, { failures: undefined });

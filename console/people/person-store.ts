@@ -49,7 +49,7 @@ const DELETE = 'delete from people where id = ? and revision = ?';
 
 type Sealed = Pick<
   Person,
-  'email' | 'isEmailUnconfirmed' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'password'
+  'email' | 'isEmailUnconfirmed' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'password' | 'formerPasswords'
 >;
 
 const recordContext = ({ id, revision, createdAt }: Pick<Person, 'id' | 'revision' | 'createdAt'>): EncryptionContext =>
@@ -151,8 +151,8 @@ export async function updateEmail(
 export const lockPerson = ({ id, revision }: Person): Write => write(LOCK, [id, revision], 1);
 
 function sealPerson(keyring: Keyring, person: Person): Promise<Uint8Array> {
-  const { email, isEmailUnconfirmed, name, language, timeZone, alertMails, password } = person;
-  const sealed: Sealed = { email, isEmailUnconfirmed, name, language, timeZone, alertMails, password };
+  const { email, isEmailUnconfirmed, name, language, timeZone, alertMails, password, formerPasswords } = person;
+  const sealed: Sealed = { email, isEmailUnconfirmed, name, language, timeZone, alertMails, password, formerPasswords };
   return sealRecord(keyring, recordContext(person), sealed);
 }
 

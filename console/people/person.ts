@@ -36,6 +36,8 @@ export interface Person {
   /** Absent until the user chooses; see `resolveAlertMails`. */
   readonly alertMails?: AlertMails | undefined;
   readonly password: PasswordHash;
+  /** Passwords before the present one, the newest first; a new password must differ from them. */
+  readonly formerPasswords?: readonly PasswordHash[] | undefined;
   /** Increases with every change, for optimistic locking. */
   readonly revision: number;
   readonly createdAt: number;

@@ -47,6 +47,7 @@ const page = object({
 const verification = object({
   ok: output.bool('The log is intact'),
   records: output.integer('Intact records'),
+  checkpoints: output.integer('Signed checkpoints that the log contains'),
   fault: output.nullableExplanation('First fault and its place'),
 });
 

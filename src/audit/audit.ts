@@ -39,6 +39,7 @@ export const AUDIT_ACTIONS = [
   'token.deleted',
   'sad-key.destroyed',
   'receipt.issued',
+  'database.scrubbed',
   'retention.set',
   'retention.removed',
   'retention.announced',

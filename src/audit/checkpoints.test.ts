@@ -96,6 +96,15 @@ describe('signed checkpoints', () => {
     assert.match(await faultOf(), /record 3: checkpoint 1 names another one/);
   });
 
+  test('of one account show alterations of its log alone', async () => {
+    const verifyOf = (account: string) =>
+      verifyCheckpoints(vault.database, vault.signingKeys, NOTHING_REMOVED, { account });
+    await vault.run('delete from journal where sequence = 3 and account > 0');
+    const { fault } = await verifyOf('acct_a');
+    assert.match(fault === undefined ? '' : formatReason(fault), /^account acct_a, lane 1, record 3: checkpoint 1/);
+    for (const account of ['acct_b', '']) assert.deepEqual(await verifyOf(account), { checkpoints: 1 });
+  });
+
   test('show a changed, removed, reordered, replayed or forged one', async () => {
     await vault.record('acct_a', 1);
     await nextHour();

@@ -121,6 +121,14 @@ export interface CheckpointCheck {
 
 const HASH = 'select hash from journal where account = ?account and lane = ? and sequence = ?';
 
+interface CheckpointReading {
+  /** Heads in checkpoints from before this time were verified earlier. */
+  readonly since?: number;
+  /** Verify the heads of this account alone, '' for those of the service; absent: of all. */
+  readonly account?: string | undefined;
+  readonly pace?: Pace;
+}
+
 /**
  * Checks that the stored checkpoints are complete, that the vault signed them, and that an intact log contains every
  * head that they name. A removed newest checkpoint is found only by one that is stored elsewhere.
@@ -129,7 +137,7 @@ export async function verifyCheckpoints(
   database: Database,
   signingKeys: Pick<SigningKeys, 'list'>,
   beginnings: Beginnings,
-  { since = 0, pace = (_: number): Promise<void> => Promise.resolve() }: { since?: number; pace?: Pace } = {},
+  { since = 0, account, pace = (_: number): Promise<void> => Promise.resolve() }: CheckpointReading = {},
 ): Promise<CheckpointCheck> {
   const keys = await listPublicKeys(signingKeys);
   let before: StoredCheckpoint | undefined;
@@ -142,9 +150,10 @@ export async function verifyCheckpoints(
     const isNext = typeof opened !== 'string' && opened.number === number && follows(opened, before, beginnings);
     if (!isNext || typeof opened === 'string')
       return { checkpoints, fault: explain('logCheckpointChanged', { number }) };
-    const place = stored.at < since ? undefined : await findOtherHead(database, opened, beginnings);
+    const heads = opened.heads.map(fromHeadTuple).filter((head) => account === undefined || head.account === account);
+    const place = stored.at < since ? undefined : await findOtherHead(database, heads, beginnings);
     if (place !== undefined) return { checkpoints, fault: explain('logCheckpointHead', { place, number }) };
-    await pace(opened.heads.length);
+    await pace(heads.length);
     checkpoints++;
     before = stored;
   }
@@ -164,10 +173,10 @@ function follows(
 /** Returns the place of a head that the log does not contain. */
 async function findOtherHead(
   database: Database,
-  { heads }: CheckpointStatement,
+  heads: readonly Head[],
   beginnings: Beginnings,
 ): Promise<Explanation | undefined> {
-  for (const head of heads.map(fromHeadTuple)) {
+  for (const head of heads) {
     const beginning = beginningOf(beginnings, head);
     if (head.sequence < beginning) continue;
     const isBeginning = head.sequence === beginning;

@@ -1,4 +1,4 @@
-import { verifyJournal } from '../audit/verify-journal.ts';
+import { verifyLog } from '../audit/verify-log.ts';
 import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
@@ -183,8 +183,8 @@ async function* readRowsWithMac(database: Database, table: MacTable): AsyncGener
   }
 }
 
-/** Verifies the audit log from its beginning. */
-export async function checkLog({ database, journalKey, signingKeys }: RestoredVault): Promise<CheckResult> {
-  const { records, fault = '' } = await verifyJournal(database, journalKey, { signingKeys });
+/** Verifies the audit log from its beginning, with its signed checkpoints. */
+export async function checkLog(vault: RestoredVault): Promise<CheckResult> {
+  const { records, fault = '' } = await verifyLog(vault);
   return { count: records, fault };
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
-import { open, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, copyFile, open, rm } from 'node:fs/promises';
 import { AgeFileError, type Identities, readAgeFile } from '../crypto/age-file.ts';
 import { type DatabaseFacts, inspectDatabaseFile } from '../storage/sqlite/inspect-file.ts';
 import { BackupError, openArchive } from './archive.ts';
+import { digestFile } from './create-backup.ts';
 import type { Manifest } from './manifest.ts';
 
 const USER_ONLY_FILE = 0o600;
@@ -57,6 +59,27 @@ export async function extractBackup(path: string, identities: Identities, target
     throw error instanceof AgeFileError || error instanceof BackupError ? error : asBackupError(path, error);
   } finally {
     await content.return(undefined);
+  }
+}
+
+/**
+ * Copies a backup without encryption to a new file for its user only. `sha256`: hexadecimal digest that the file had when it
+ * was written; undefined when it is unknown. Returns what the copy contains. Throws `BackupError`, `StorageError`.
+ */
+export async function copyPlainBackup(
+  path: string,
+  target: string,
+  sha256: string | undefined,
+): Promise<DatabaseFacts> {
+  await copyFile(path, target, constants.COPYFILE_EXCL);
+  try {
+    await chmod(target, USER_ONLY_FILE);
+    if (sha256 !== undefined && (await digestFile(target)).sha256 !== sha256)
+      throw new BackupError(`${path} was altered: it has another digest than when it was written`);
+    return inspectDatabaseFile(target);
+  } catch (error) {
+    await rm(target, { force: true });
+    throw error;
   }
 }
 

@@ -46,18 +46,21 @@ function verifyCommand(audit: Command, tools: CliContext, exit: (code: number) =
     .action(({ json, heads: file }: { json?: boolean; heads?: string }) =>
       withCore(tools, async (core) => {
         const { database, clock } = core;
-        const [{ digestChainHeads }, { describeResumption }, { toVerificationView }] = await Promise.all([
-          import('../audit/chain-reader.ts'),
-          import('../audit/resumption.ts'),
-          import('../audit/verify-journal.ts'),
-        ]);
+        const [{ digestChainHeads }, { describeResumption }, { toVerificationView }, { verifyLog }] = await Promise.all(
+          [
+            import('../audit/chain-reader.ts'),
+            import('../audit/resumption.ts'),
+            import('../audit/verify-journal.ts'),
+            import('../audit/verify-log.ts'),
+          ],
+        );
         const time = formatIso8601(clock());
         const heads: Head[] = [];
         // The records are read before they are verified, so that everything printed was verified.
         const { chains, digest } = await digestChainHeads(database, (head) => {
           if (json === true) heads.push(head);
         });
-        const { verified, checkpoints } = await verifyLog(core);
+        const { checkpoints, ...verified } = await verifyLog(core);
         const noted = file === undefined || !verified.ok ? undefined : await checkHeadsFile(file, core, verified);
         const result = noted?.fault === undefined ? verified : { ...verified, ok: false, fault: noted.fault };
         const view = toVerificationView(result);
@@ -75,26 +78,6 @@ function verifyCommand(audit: Command, tools: CliContext, exit: (code: number) =
         if (!result.ok) exit(EXIT.failed);
       }),
     );
-}
-
-/** Verifies the records, and then the checkpoints, which name records. */
-async function verifyLog({
-  database,
-  journalKey,
-  signingKeys,
-}: Core): Promise<{ verified: Verification; checkpoints: number }> {
-  const [{ loadBeginnings }, { verifyCheckpoints }, { formatReason }, { verifyJournal }] = await Promise.all([
-    import('../audit/beginnings.ts'),
-    import('../audit/checkpoints.ts'),
-    import('../kernel/reasons.ts'),
-    import('../audit/verify-journal.ts'),
-  ]);
-  const verified = await verifyJournal(database, journalKey, { signingKeys });
-  const beginnings = await loadBeginnings(database, signingKeys);
-  if (!verified.ok || beginnings === 'altered') return { verified, checkpoints: 0 };
-  const { checkpoints, fault } = await verifyCheckpoints(database, signingKeys, beginnings);
-  if (fault === undefined) return { verified, checkpoints };
-  return { verified: { ...verified, ok: false, fault: formatReason(fault) }, checkpoints };
 }
 
 interface ExportOptions {

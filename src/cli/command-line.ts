@@ -70,7 +70,7 @@ function createProgram(tools: CliContext, json: boolean, exit: (code: number) =>
   auditCommands(program, tools, exit);
   receiptCommands(program, tools, exit);
   retentionCommands(program, tools);
-  databaseCommands(program, tools);
+  databaseCommands(program, tools, exit);
   transferCommands(program, tools, exit);
   backupCommands(program, tools, exit);
   keyringCommands(program, tools);

@@ -4,13 +4,15 @@ import type { CopyOptions } from './copy.ts';
 import { printResult } from './output.ts';
 import { recoveredCommand } from './recovered-command.ts';
 import { restoreCommand } from './restore.ts';
+import { scrubCommand } from './scrub-command.ts';
 
 /** Commands for the entire database. */
-export function databaseCommands(program: Command, tools: CliContext): void {
+export function databaseCommands(program: Command, tools: CliContext, exit: (code: number) => void): void {
   migrateCommand(program, tools);
   restoreCommand(program, tools);
   recoveredCommand(program, tools);
   copyCommand(program, tools);
+  scrubCommand(program, tools, exit);
 }
 
 function migrateCommand(program: Command, tools: CliContext): void {

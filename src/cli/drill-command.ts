@@ -2,8 +2,8 @@ import { existsSync, statSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { StoredBackup } from '../backup/backup-store.ts';
 import { type DrillCheck, type RestoredVault, runCheck, type SealOptions } from '../backup/drill.ts';
-import type { Manifest } from '../backup/manifest.ts';
 import type { Identities } from '../crypto/age-file.ts';
 import { systemRandom } from '../crypto/random.ts';
 import { formatIso8601 } from '../kernel/clock.ts';
@@ -14,7 +14,7 @@ import { EXIT, formatTable, printResult, UsageError } from './output.ts';
 
 interface DrillOptions {
   readonly from?: string;
-  readonly identity: string;
+  readonly identity?: string;
   readonly sample?: number;
   readonly unrecorded?: boolean;
   readonly json?: boolean;
@@ -32,8 +32,11 @@ export function drillCommand(program: Command, tools: CliContext, exit: (code: n
   program
     .command('drill')
     .description('restore the newest backup in a temporary folder and check it; the exit code is 1 if it has a fault')
-    .requiredOption('--identity <file>', 'file with a private key of a recipient of the backup')
-    .option('--from <path>', 'the backup, or a folder with backups; default: the newest one that was recorded')
+    .option('--identity <file>', 'file with a private key of a recipient of the backup; only without it: a plain copy')
+    .option(
+      '--from <path>',
+      'the backup, or a folder with encrypted backups; default: the newest one that was recorded',
+    )
     .option('--sample <rows>', 'rows of each table to open; default: all', parseSample)
     .option('--unrecorded', 'for a machine without the vault: use its root key alone, and record nothing')
     .option('--json', 'print JSON')
@@ -47,10 +50,11 @@ export function drillCommand(program: Command, tools: CliContext, exit: (code: n
 async function drillBeside(tools: CliContext, options: DrillOptions): Promise<boolean> {
   let isOk = false;
   await withCore(tools, async (core) => {
-    const { readIdentities } = await import('../crypto/age-file.ts');
-    const identities = await readIdentities(options.identity);
-    const file = await selectBackup(core, options, identities);
-    const report = await drill(tools, core, { file, identities, sample: options.sample });
+    const identities = await readIdentityOption(options);
+    const { listBackups } = await import('../backup/backup-store.ts');
+    const recorded = await listBackups(core.database);
+    const file = await selectBackup(recorded, options, identities);
+    const report = await drill(tools, core, { file, identities, sample: options.sample, recorded });
     await record(tools, core, report);
     print(tools, options, report);
     isOk = report.ok;
@@ -60,19 +64,30 @@ async function drillBeside(tools: CliContext, options: DrillOptions): Promise<bo
 
 /** Drills where there is no vault, but its root key. */
 async function drillAlone(tools: CliContext, options: DrillOptions): Promise<boolean> {
-  const { readIdentities } = await import('../crypto/age-file.ts');
-  const identities = await readIdentities(options.identity);
+  const identities = await readIdentityOption(options);
   if (options.from === undefined) throw new UsageError('--from: required with --unrecorded');
   const file = await selectFrom(options.from, identities);
-  const report = await drill(tools, undefined, { file, identities, sample: options.sample });
+  const report = await drill(tools, undefined, { file, identities, sample: options.sample, recorded: [] });
   print(tools, options, report);
   return report.ok;
 }
 
+/** Undefined for a drill of a copy without encryption. */
+const readIdentityOption = async ({ identity }: DrillOptions): Promise<Identities | undefined> =>
+  identity === undefined ? undefined : (await import('../crypto/age-file.ts')).readIdentities(identity);
+
+/** A backup that could be read. */
+interface ReadBackup {
+  /** Undefined for a copy without encryption that this vault has not recorded: such a file does not name itself. */
+  readonly identity: { readonly id: string; readonly createdAt: number; readonly rootKey: string } | undefined;
+  /** Number of rows by table. */
+  readonly rows: Readonly<Record<string, number>>;
+}
+
 interface DrillReport {
   readonly file: string;
-  /** Undefined when the backup could not be decrypted. */
-  readonly manifest: Manifest | undefined;
+  /** Undefined when the backup could not be read. */
+  readonly backup: ReadBackup | undefined;
   readonly ok: boolean;
   readonly checks: readonly DrillCheck[];
   readonly milliseconds: number;
@@ -80,23 +95,41 @@ interface DrillReport {
   readonly fault: string;
 }
 
-async function selectBackup({ database }: Core, { from }: DrillOptions, identities: Identities): Promise<string> {
+/**
+ * Throws a usage error when the file is encrypted and no identity was given. With an identity, a file that does not begin as
+ * an encrypted one is damaged, which is a result of the drill.
+ */
+async function assertReadable(file: string, identities: Identities | undefined): Promise<string> {
+  const { isEncrypted } = await import('../backup/open-backup.ts');
+  if (identities === undefined && (await isEncrypted(file)))
+    throw new UsageError(`--identity: required, because ${file} is encrypted; name a private key of a recipient`);
+  return file;
+}
+
+async function selectBackup(
+  recorded: readonly StoredBackup[],
+  { from }: DrillOptions,
+  identities: Identities | undefined,
+): Promise<string> {
   if (from === undefined) {
-    const { listBackups } = await import('../backup/backup-store.ts');
-    const newest = (await listBackups(database)).findLast(({ recipients }) => recipients.length > 0);
+    const newest = recorded.findLast(({ recipients }) => identities === undefined || recipients.length > 0);
     if (newest === undefined)
-      throw new UsageError('--from: no encrypted backup was recorded; name one, or create it: cardvault backup');
+      throw new UsageError(
+        `--from: no ${identities === undefined ? '' : 'encrypted '}backup was recorded; name one, or create it: cardvault backup`,
+      );
     if (!existsSync(newest.file))
       throw new OperatorError(`the newest backup is not there: ${newest.file}; name a copy of it with --from`);
-    return newest.file;
+    return assertReadable(newest.file, identities);
   }
   return selectFrom(from, identities);
 }
 
-async function selectFrom(from: string, identities: Identities): Promise<string> {
+async function selectFrom(from: string, identities: Identities | undefined): Promise<string> {
   const path = resolve(from);
   if (!existsSync(path)) throw new UsageError(`--from: there is no file ${path}`);
-  if (!statSync(path).isDirectory()) return path;
+  if (!statSync(path).isDirectory()) return assertReadable(path, identities);
+  if (identities === undefined)
+    throw new UsageError('--identity: required for a folder; name a copy without encryption itself');
   return findNewestInFolder(path, identities);
 }
 
@@ -115,45 +148,56 @@ async function findNewestInFolder(folder: string, identities: Identities): Promi
 
 interface DrillRun {
   readonly file: string;
-  readonly identities: Identities;
+  readonly identities: Identities | undefined;
   readonly sample: number | undefined;
+  /** The backups that the live vault knows. */
+  readonly recorded: readonly StoredBackup[];
 }
 
 const NAME_BYTES = 8;
 
-async function drill(
-  tools: CliContext,
-  live: Core | undefined,
-  { file, identities, sample }: DrillRun,
-): Promise<DrillReport> {
+async function drill(tools: CliContext, live: Core | undefined, run: DrillRun): Promise<DrillReport> {
+  const { file, sample } = run;
   const startedAt = tools.clock();
-  const [{ extractBackup }, { createTemporaryFolder, temporaryFolderOf }] = await Promise.all([
-    import('../backup/open-backup.ts'),
-    import('../storage/sqlite/temporary-folder.ts'),
-  ]);
+  const { createTemporaryFolder, temporaryFolderOf } = await import('../storage/sqlite/temporary-folder.ts');
   const name = `drill_${Buffer.from(systemRandom().bytes(NAME_BYTES)).toString('hex')}`;
   const folder = createTemporaryFolder(temporaryFolderOf(tools.paths().dataDirectory), name);
   try {
     const database = join(folder.path, 'cardvault.db');
-    let manifest: Manifest | undefined;
+    let backup: ReadBackup | undefined;
     const extract = await runCheck('extract', tools.clock, async () => {
-      manifest = await extractBackup(file, identities, database);
-      return { count: Object.values(manifest.rows).reduce((sum, rows) => sum + rows, 0) };
+      backup = await readBackup(run, database);
+      return { count: Object.values(backup.rows).reduce((sum, rows) => sum + rows, 0) };
     });
     const checks =
-      manifest === undefined
-        ? [extract]
-        : [extract, ...(await openAndCheck(tools, live, { database, manifest, sample }))];
+      backup === undefined ? [extract] : [extract, ...(await openAndCheck(tools, live, { database, backup, sample }))];
     const fault = checks.find(({ ok }) => !ok)?.fault ?? '';
-    return { file, manifest, ok: fault === '', checks, milliseconds: tools.clock() - startedAt, fault };
+    return { file, backup, ok: fault === '', checks, milliseconds: tools.clock() - startedAt, fault };
   } finally {
     folder.remove();
   }
 }
 
+/** A copy without encryption has no manifest: the vault that wrote it has recorded its digest. */
+async function readBackup({ file, identities, recorded }: DrillRun, target: string): Promise<ReadBackup> {
+  const [{ copyPlainBackup, extractBackup }, { digestFile }] = await Promise.all([
+    import('../backup/open-backup.ts'),
+    import('../backup/create-backup.ts'),
+  ]);
+  if (identities !== undefined) {
+    const manifest = await extractBackup(file, identities, target);
+    return { identity: manifest, rows: manifest.rows };
+  }
+  const atPath = recorded.findLast((each) => each.file === file);
+  const { sha256 } = await digestFile(file);
+  const known = recorded.find((each) => each.sha256 === sha256) ?? atPath;
+  const { rows } = await copyPlainBackup(file, target, known?.sha256);
+  return { identity: known, rows };
+}
+
 interface ExtractedBackup {
   readonly database: string;
-  readonly manifest: Manifest;
+  readonly backup: ReadBackup;
   readonly sample: number | undefined;
 }
 
@@ -161,11 +205,11 @@ interface ExtractedBackup {
 async function openAndCheck(
   tools: CliContext,
   live: Core | undefined,
-  { database: databaseFile, manifest, sample }: ExtractedBackup,
+  { database: databaseFile, backup, sample }: ExtractedBackup,
 ): Promise<DrillCheck[]> {
   const { clock } = tools;
   const checks: DrillCheck[] = [];
-  const sadKeys = manifest.rows['sad_keys'] ?? 0;
+  const sadKeys = backup.rows['sad_keys'] ?? 0;
   checks.push(
     await runCheck('sad-keys', clock, () =>
       Promise.resolve({ count: sadKeys, ...(sadKeys > 0 && { fault: 'it contains keys of security codes' }) }),
@@ -176,10 +220,10 @@ async function openAndCheck(
     import('../tables.ts'),
   ]);
   const { sealed: columns } = await listRotatedColumns(tools.listRotatedConsoleColumns);
-  const seals = { columns, macs: MAC_TABLES, rows: manifest.rows, sample };
+  const seals = { columns, macs: MAC_TABLES, rows: backup.rows, sample };
   const open = await runCheck('open', clock, async () => {
-    const { rootKey } = manifest;
-    if (live !== undefined && rootKey !== live.rootKeyCheck)
+    const rootKey = backup.identity?.rootKey;
+    if (live !== undefined && rootKey !== undefined && rootKey !== live.rootKeyCheck)
       return {
         count: 0,
         fault: `it needs the root key with check value ${rootKey}; this vault has ${live.rootKeyCheck}`,
@@ -211,12 +255,12 @@ async function record(tools: CliContext, core: Core, report: DrillReport): Promi
     import('../backup/backup-store.ts'),
     import('../backup/create-backup.ts'),
   ]);
-  const { file, manifest, fault, checks } = report;
+  const { file, backup, fault, checks } = report;
   const digest = await digestFile(file);
   const origin = tools.operatorOrigin();
   await core.transactions.run({ origin }, (transaction) => {
-    if (manifest !== undefined) {
-      const { id, createdAt, rootKey } = manifest;
+    if (backup?.identity !== undefined) {
+      const { id, createdAt, rootKey } = backup.identity;
       const unknown = { drilledAt: undefined, drillFault: undefined, endedAt: undefined };
       transaction.write(insertBackup({ id, createdAt, file, ...digest, recipients: [], rootKey, ...unknown }));
       transaction.write(updateDrill(id, transaction.now, fault));
@@ -226,7 +270,7 @@ async function record(tools: CliContext, core: Core, report: DrillReport): Promi
       outcome: report.ok ? 'success' : 'failed',
       account: '',
       environment: '',
-      ...(manifest !== undefined && { targets: [`backup:${manifest.id}`] }),
+      ...(backup?.identity !== undefined && { targets: [`backup:${backup.identity.id}`] }),
       detail: {
         what: basename(file),
         sha256: digest.sha256,
@@ -240,10 +284,11 @@ async function record(tools: CliContext, core: Core, report: DrillReport): Promi
 }
 
 function print(tools: CliContext, { json, sample }: DrillOptions, report: DrillReport): void {
-  const { file, manifest, ok, checks, milliseconds, fault } = report;
-  const created = manifest && formatIso8601(manifest.createdAt);
+  const { file, backup, ok, checks, milliseconds, fault } = report;
+  const identity = backup?.identity;
+  const created = identity && formatIso8601(identity.createdAt);
   const document = {
-    ...{ ok, file, id: manifest?.id ?? null, created_at: created ?? null, root_key: manifest?.rootKey ?? null },
+    ...{ ok, file, id: identity?.id ?? null, created_at: created ?? null, root_key: identity?.rootKey ?? null },
     ...{ sample: sample ?? null, checks, milliseconds, fault: fault === '' ? null : fault },
   };
   const rows = checks.map((each) => [

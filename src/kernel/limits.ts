@@ -80,6 +80,8 @@ export const LIMITS = {
   /** Passwords and codes that users type. */
   passwordCharacters: 128,
   passwordCharactersAtLeast: 12,
+  /** Passwords that a new one must differ from: the present one and those before it (PCI DSS 8.3.7). */
+  rememberedPasswords: 4,
   signInCodeCharacters: 64,
   emailCharacters: 254,
   factorLabelCharacters: 64,

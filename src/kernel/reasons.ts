@@ -146,7 +146,7 @@ export const REASONS = {
   oneScript: 'expected letters of one script',
   timeZone: 'expected a time zone of the IANA database, as America/Bogota, or browser',
   role: 'Choose a role of this account.',
-  samePassword: 'This is the current password. Choose a different one.',
+  samePassword: 'This is one of your last {count} passwords. Choose a different one.',
   signInAltered: 'The sign-in record was altered in the database. Reset the sign-in.',
   weakPassword: 'This password is too easy to guess. Make it longer or less common.',
   appCode: 'Enter the code that the app shows now.',

@@ -79,9 +79,23 @@ export interface Database {
   migrate(clock: () => number, migrations?: readonly Migration[]): Promise<void>;
   /** Clears from the write-ahead log what was erased since the last scrub. */
   scrub(): Promise<void>;
+  /**
+   * Clears deleted rows from the files of the database, for its owner; the tables are locked one after the other. Throws
+   * `StorageError`.
+   */
+  rewriteTables(): Promise<RewriteReport>;
   /** Writes a consistent copy while the database is in use. */
   backup(path: string): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface RewriteReport {
+  /** Number of tables that were rewritten; 0 when deleted rows are overwritten anyway. */
+  readonly tables: number;
+  /** Number of deleted rows that remain, because another transaction may still read them. */
+  readonly visible: number;
+  /** True when the files on disk are the new ones already. */
+  readonly flushed: boolean;
 }
 
 /** A consistent view of a database at one moment, on a connection of its own. */

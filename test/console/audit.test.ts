@@ -10,12 +10,14 @@ import {
   verifyServiceAudit,
 } from '../../console/wire/audit.ts';
 import { showSession } from '../../console/wire/session.ts';
+import { CheckpointWriter } from '../../src/audit/checkpoints.ts';
 import { formatExportedRecord } from '../../src/audit/export-format.ts';
 import { exportJournal } from '../../src/audit/verify-journal.ts';
 import { HOUR, MINUTE } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { formatReason } from '../../src/kernel/reasons.ts';
+import { write } from '../../src/storage/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller, VISA } from '../interface/vault-requests.ts';
 import { type AccountUser, assertRefused, assertUnknown, newAccountUser, successData } from './account-user.ts';
@@ -298,10 +300,22 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
   });
 
   test('a verification reports an intact log, and the position of the first fault', async () => {
+    await new CheckpointWriter({ ...service.core, clock: service.now }, () => undefined).write();
     const good = successData(await desk.call(verifyAudit));
     assert.deepEqual([good.ok, good.fault], [true, null]);
     assert.ok(good.records >= (await records()).length);
+    assert.ok(good.checkpoints > 0);
     assert.equal(successData(await operator.call(verifyServiceAudit)).ok, true);
+
+    const setNumber = 'update audit_checkpoints set number = number + ?';
+    await service.core.database.commit({ writes: [write(setNumber, [1000])] });
+    for (const response of [await desk.call(verifyAudit), await operator.call(verifyServiceAudit)]) {
+      const { ok, fault } = successData(response);
+      assert.equal(ok, false);
+      assert.match(fault === null ? '' : formatReason(fault), /^checkpoint 10[0-9]+: changed$/);
+    }
+    await service.core.database.commit({ writes: [write(setNumber, [-1000])] });
+    assert.equal(successData(await desk.call(verifyAudit)).ok, true);
 
     await service.core.database.commit({
       writes: [

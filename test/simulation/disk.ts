@@ -1,4 +1,4 @@
-import type { CommitResult, Database, Row, UnitOfWork, Value } from '../../src/storage/database.ts';
+import type { CommitResult, Database, RewriteReport, Row, UnitOfWork, Value } from '../../src/storage/database.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 interface Waiting {
@@ -105,6 +105,7 @@ export class CrashableDatabase implements Database {
 
   migrate = never<void>;
   scrub = never<void>;
+  rewriteTables = never<RewriteReport>;
   backup = never<void>;
   close = never<void>;
 }

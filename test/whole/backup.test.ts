@@ -355,5 +355,26 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.equal(copy.prepare('select count(*) as rows from sad_keys').get()?.['rows'], 0);
       copy.close();
     });
+
+    test('without encryption is drilled without an identity, and compared with what was recorded', async () => {
+      const file = inFolder('plain.db');
+      const report = await done('drill');
+      assert.deepEqual([report.ok, report.file, report.checks.length], [true, file, 6]);
+      const listed = (await done('backup', 'list')).find((each: { file: string }) => each.file === file);
+      assert.deepEqual([listed.id, listed.drill_fault], [report.id, null]);
+      assert.equal((await done('drill', '--unrecorded', '--from', file)).ok, true);
+      const encrypted = await failed(settings, 'drill', '--from', inFolder('backups', 'first.age'));
+      assert.match(encrypted.error, /--identity: required, because .*first\.age is encrypted/);
+      assert.match((await failed(settings, 'drill', '--from', directory)).error, /--identity: required for a folder/);
+
+      const altered = new DatabaseSync(file);
+      altered.exec('update tokens set created_at = created_at + 1');
+      altered.close();
+      const failing = await run('drill', '--json');
+      assert.equal(failing.code, 1);
+      assert.match(failing.json.fault, /was altered: it has another digest than when it was written/);
+      assert.equal((await records('backup.drilled')).at(-1).outcome, 'failed');
+      assert.deepEqual(temporaryFiles(), []);
+    });
   });
 }

@@ -65,6 +65,7 @@ const ELSEWHERE = [
   'backup end',
   'drill',
   'recovered',
+  'scrub',
   'operator invite',
   'operator list',
   'operator remove',

@@ -2,7 +2,8 @@ import { accessEvents, type LogScope } from '../../../src/audit/access-recorder.
 import { AUDIT_ACTIONS, type AuditRecord } from '../../../src/audit/audit.ts';
 import type { AuditFilter, AuditPage, LogEntry } from '../../../src/audit/audit-log-query.ts';
 import { formatExportedRecord } from '../../../src/audit/export-format.ts';
-import { exportJournal, type Verification } from '../../../src/audit/verify-journal.ts';
+import { exportJournal } from '../../../src/audit/verify-journal.ts';
+import type { LogVerification } from '../../../src/audit/verify-log.ts';
 import type { ValueOf } from '../../../src/http/fields.ts';
 import type { StreamedFile } from '../../../src/http/route.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
@@ -160,9 +161,10 @@ const toDetailView = (record: AuditRecord | undefined) =>
     value: Array.isArray(value) ? value.join(', ') : String(value),
   }));
 
-export const toVerificationView = ({ ok, records, explanation }: Verification) => ({
+export const toVerificationView = ({ ok, records, checkpoints, explanation }: LogVerification) => ({
   ok,
   records,
+  checkpoints,
   fault: explanation ?? null,
 });
 

@@ -1,4 +1,4 @@
-import { verifyAccount } from '../../../src/audit/verify-journal.ts';
+import { verifyLog } from '../../../src/audit/verify-log.ts';
 import { exportAudit, listAudit, verifyAudit } from '../../wire/audit.ts';
 import { exportAuditRecords } from '../../wire/exports.ts';
 import { withAuditRead, withVerificationLock } from '../audit-read-limit.ts';
@@ -10,9 +10,7 @@ export const auditRoutes: readonly Route[] = [
 
   route(verifyAudit, async (call) => {
     const { services, account } = call;
-    const { database, journalKey, signingKeys } = services;
-    const verify = () =>
-      withVerificationLock(database, () => verifyAccount(database, journalKey, account, { signingKeys }));
+    const verify = () => withVerificationLock(services.database, () => verifyLog(services, account));
     return toVerificationView(await withAuditRead(call, verify));
   }),
 

@@ -1,4 +1,4 @@
-import { verifyJournal } from '../../../src/audit/verify-journal.ts';
+import { verifyLog } from '../../../src/audit/verify-log.ts';
 import { exportServiceAudit, listServiceAudit, verifyServiceAudit } from '../../wire/audit.ts';
 import { exportServiceAuditRecords } from '../../wire/exports.ts';
 import { withAuditRead, withVerificationLock } from '../audit-read-limit.ts';
@@ -9,8 +9,8 @@ export const operatorAuditRoutes: readonly Route[] = [
   route(listServiceAudit, (call) => readLog(call, call.body.account ?? '')),
 
   route(verifyServiceAudit, async (call) => {
-    const { database, journalKey, signingKeys } = call.services;
-    const verify = () => withVerificationLock(database, () => verifyJournal(database, journalKey, { signingKeys }));
+    const { services } = call;
+    const verify = () => withVerificationLock(services.database, () => verifyLog(services));
     return toVerificationView(await withAuditRead(call, verify));
   }),
 

@@ -57,6 +57,7 @@ export class Connection {
   #pending = 0;
   #timeline = 0;
   #warned = false;
+  #details: string[] | undefined;
 
   private constructor(client: Client) {
     this.#client = client;
@@ -64,6 +65,7 @@ export class Connection {
     client.on('end', () => this.#lose('it was closed'));
     client.on('notice', (notice) => {
       if (isReplicationWarning(notice)) this.#warned = true;
+      if (notice.detail !== undefined) this.#details?.push(notice.detail);
     });
   }
 
@@ -194,6 +196,18 @@ export class Connection {
   /** Without parameters, so that the text may be several statements. */
   async command(text: string): Promise<void> {
     await this.run(simple(text));
+  }
+
+  /** Runs one command alone on the connection. Returns the details of the notices that the server sends meanwhile. */
+  async commandWithDetails(text: string): Promise<readonly string[]> {
+    const details: string[] = [];
+    this.#details = details;
+    try {
+      await this.command(text);
+      return details;
+    } finally {
+      this.#details = undefined;
+    }
   }
 
   /**

@@ -9,6 +9,7 @@ import {
   integer,
   isValue,
   isWellFormed,
+  type RewriteReport,
   type Row,
   type Snapshot,
   StorageError,
@@ -23,6 +24,7 @@ import { ChainAppender } from './chain-appender.ts';
 import { Connection, type PostgresOptions } from './connection.ts';
 import { GroupWriter } from './group-writer.ts';
 import { connectToPrimary, ReconnectingConnection, type TimelineTracker } from './reconnecting-connection.ts';
+import { rewriteTables } from './rewrite-tables.ts';
 import { sqlState } from './sqlstate.ts';
 import { plain } from './statements.ts';
 
@@ -152,6 +154,15 @@ export class PostgresDatabase implements Driver {
     }
   }
 
+  async rewriteTables(): Promise<RewriteReport> {
+    const connection = await Connection.open({ ...this.#options, statementTimeoutMs: DAY });
+    try {
+      return await rewriteTables(connection);
+    } finally {
+      await connection.close();
+    }
+  }
+
   read(sql: string, ...values: readonly Value[]): Promise<Row[]> {
     // Stored text has no U+0000, and the server would refuse the whole statement.
     return values.every(isValue) ? this.#accounts.read(sql, values) : Promise.resolve([]);
@@ -194,7 +205,7 @@ export class PostgresDatabase implements Driver {
     return group.commit(unit);
   }
 
-  /** No operation: the server's vacuum clears deleted rows. */
+  /** No operation: vacuum frees the place of deleted rows, and `rewriteTables` clears it. */
   scrub(): Promise<void> {
     return Promise.resolve();
   }

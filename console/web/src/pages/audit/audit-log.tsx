@@ -111,6 +111,7 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
     );
   if (data === undefined || isPending) return null;
   const number = formatNumber(data.records, i18n.language);
+  const checkpoints = formatNumber(data.checkpoints, i18n.language);
   return (
     <Alert
       mb="md"
@@ -126,6 +127,9 @@ function VerifyResult({ verify: { data, error, isPending, reset } }: { readonly 
         {data.ok
           ? t('verifiedText', { count: data.records, number })
           : t('faultText', { fault: data.fault === null ? '' : reasonText(data.fault) })}
+        {data.ok &&
+          data.checkpoints > 0 &&
+          ` ${t('verifiedCheckpoints', { count: data.checkpoints, number: checkpoints })}`}
       </Text>
     </Alert>
   );

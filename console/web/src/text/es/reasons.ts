@@ -136,7 +136,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   oneScript: 'Use letras de un solo alfabeto antes de la @ y en cada parte del dominio.',
   timeZone: 'Elija una zona horaria de la lista.',
   role: 'Elija un rol de esta cuenta.',
-  samePassword: 'Esta es la contraseña actual. Elija una diferente.',
+  samePassword: 'Esta es una de sus últimas {count} contraseñas. Elija una diferente.',
   signInAltered: 'Los datos de acceso se alteraron en la base de datos. Restablezca el acceso.',
   weakPassword: 'Esta contraseña es demasiado fácil de adivinar. Hágala más larga o menos común.',
   appCode: 'Escriba el código que la aplicación muestra ahora.',
