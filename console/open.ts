@@ -103,7 +103,7 @@ export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, '
       const { assetRoutes, browserHeaders, loadAssets } = await import('./server/assets.ts');
       return {
         ...createConsoleInterface({ ...services, people, approvals }, limits),
-        headers: browserHeaders,
+        headers: browserHeaders(services.serviceInfo.strictTransport),
         assets: assetRoutes(loadAssets(BUILT_FILES), PAGES, services.random),
       };
     },

@@ -15,6 +15,7 @@ import { mergeMetrics } from './http/merged-metrics.ts';
 import { type MetricsText, metricsRoute } from './http/operational-endpoints.ts';
 import { createBucketMemory } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer, type ServerOptions } from './http/server.ts';
+import { strictTransport } from './http/strict-transport.ts';
 import {
   caFilePath,
   findCertificateExpiry,
@@ -336,6 +337,7 @@ const buildServiceInfo = (
     version: VERSION,
     startedAt: clock(),
     sendsMails: config.smtp !== undefined,
+    strictTransport: strictTransport(config.hsts),
     isShared: opened.isShared,
     coreDumps,
     isRootKeyExposed: () => core.rootKeyExposure.isExposed(),

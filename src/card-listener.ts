@@ -8,6 +8,7 @@ import { ListenError, Listeners } from './http/listeners.ts';
 import type { Log } from './http/log.ts';
 import { tokenBucketsPerMinute } from './http/rate-limit.ts';
 import { addPublicRoutes, createBaseServer } from './http/server.ts';
+import { strictTransport } from './http/strict-transport.ts';
 import type { TlsOptions } from './http/tls.ts';
 import { createConnectionLimit, type Node } from './node.ts';
 
@@ -73,7 +74,11 @@ function createListeners(
   origin: () => string,
 ): Listeners<'cards'> {
   const { accounts, transactions, time } = core;
-  const options = { ...node.reporting, listener: 'cards', headers: cardFormHeaders(origin) };
+  const options = {
+    ...node.reporting,
+    listener: 'cards',
+    headers: cardFormHeaders(origin, strictTransport(config.hsts)),
+  };
   const app = createBaseServer(options);
   const { perMinute } = config.cardForm;
   const buckets = perMinute === 0 ? undefined : tokenBucketsPerMinute(node.buckets, 'card-form', perMinute);

@@ -36,6 +36,7 @@ const DEFAULTS: Config = {
   cardForm: { origin: undefined, mayBeMissing: true, perMinute: 60 },
   consoleUrl: undefined,
   operatorName: undefined,
+  hsts: 'pages',
   auditHeadsFile: undefined,
   auditCheckpointMs: 3_600_000,
   auditRetentionMs: 31_536_000_000,
@@ -103,6 +104,7 @@ describe('settings', () => {
       CARDVAULT_CONSOLE_PORT: '65535',
       CARDVAULT_CONSOLE_URL: 'https://console.example.com/',
       CARDVAULT_OPERATOR: 'Ana López',
+      CARDVAULT_HSTS: 'subdomains',
       CARDVAULT_AUDIT_HEADS_FILE: '/audit/heads',
       CARDVAULT_AUDIT_CHECKPOINT_MINUTES: '5',
       CARDVAULT_AUDIT_RETENTION: '400d',
@@ -149,6 +151,7 @@ describe('settings', () => {
       cardForm: { origin: 'https://pay.example.com', mayBeMissing: false, perMinute: 0 },
       consoleUrl: 'https://console.example.com',
       operatorName: 'Ana López',
+      hsts: 'subdomains',
       auditHeadsFile: '/audit/heads',
       auditCheckpointMs: 300_000,
       auditRetentionMs: 34_560_000_000,
@@ -237,6 +240,7 @@ describe('settings', () => {
   it('are rejected in any other format', () => {
     const refused: [keyof typeof SETTINGS, ...string[]][] = [
       ['CARDVAULT_PRODUCTION_PORT', '65536', '-1', '8443.0', '0x10', 'https', ' 443', '1e3', 'tcp://10.0.0.1:443'],
+      ['CARDVAULT_HSTS', 'all', 'Host'],
       [
         'CARDVAULT_CONSOLE_URL',
         'http://console.example.com',

@@ -7,6 +7,7 @@ import type { CustodyOptions } from './crypto/custody/choose.ts';
 import { DEFAULT_FILES, DEFAULT_SOCKET, type ParsedCustody, parseCustody } from './crypto/custody/parse-custody.ts';
 import type { Host } from './http/listeners.ts';
 import type { LogLevel } from './http/log.ts';
+import { HSTS_SCOPES, type HstsScope } from './http/strict-transport.ts';
 import type { TlsFiles } from './http/tls.ts';
 import { DAY, HOUR, MINUTE, SECOND } from './kernel/clock.ts';
 import { assertUnambiguous } from './kernel/displayable.ts';
@@ -44,6 +45,8 @@ export interface Config {
   };
   /** Address of the console for users, such as `https://console.example.com`, when the operator configured it. */
   readonly consoleUrl: string | undefined;
+  /** Which responses make browsers use TLS alone. */
+  readonly hsts: HstsScope;
   readonly operatorName: string | undefined;
   /** The file into which the heads of the audit log are written. */
   readonly auditHeadsFile: string | undefined;
@@ -404,6 +407,11 @@ export const SETTINGS = {
     'Where people reach the console, https://HOST:PORT; empty: localhost and the port of the console',
     (text) => (text === '' ? '' : parseHttpsOrigin(text)),
   ),
+  CARDVAULT_HSTS: setting(
+    'pages',
+    'Which responses make browsers use TLS alone: pages, host (those of the interface too) or subdomains',
+    (text) => HSTS_SCOPES.find((scope) => scope === text) ?? expected(HSTS_SCOPES.join(', ')),
+  ),
   CARDVAULT_AUDIT_HEADS_FILE: setting('', 'File for the heads of the audit log; empty: none', (text) => text),
   CARDVAULT_AUDIT_CHECKPOINT_MINUTES: setting(
     '60',
@@ -696,6 +704,7 @@ const configOf = (values: Settings, { credentialsFolder, isCapturePortSet }: Sur
     perMinute: values.CARDVAULT_RATE_LIMIT_CAPTURE,
   },
   consoleUrl: values.CARDVAULT_CONSOLE_URL || undefined,
+  hsts: values.CARDVAULT_HSTS,
   operatorName: values.CARDVAULT_OPERATOR || undefined,
   auditHeadsFile:
     values.CARDVAULT_AUDIT_HEADS_FILE === ''

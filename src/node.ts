@@ -18,6 +18,7 @@ import { notificationRoutes } from './http/notifications.ts';
 import { operationalRoutes } from './http/operational-endpoints.ts';
 import type { BucketSource } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
+import { apiTransportHeaders } from './http/strict-transport.ts';
 import { findCertificateExpiry, tlsFolderOf } from './http/tls.ts';
 import { paymentEvents } from './http/webhook-events.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
@@ -162,8 +163,10 @@ export function createApiServers(
   const serviceOf = (environment: Environment): HttpServer => {
     const authentication = node.authentications[ENVIRONMENTS.indexOf(environment)] as Authentication;
     const requestLog = { log: core.requestLog, environment };
-    const options = { ...node.reporting, listener: environment, requestLog };
-    const { rates } = config;
+    const { rates, hsts } = config;
+    const transport = apiTransportHeaders(hsts);
+    const headers = transport && { headers: () => transport };
+    const options = { ...node.reporting, listener: environment, requestLog, ...headers };
     const door = new ApiDoor({ authentication, transactions, clock, environment, rates, buckets });
     const app = createBaseServer(options);
     const useCases = { database, accounts, vault, captures, captureSessions, cardForm, payments, proxy, webhooks };

@@ -25,6 +25,11 @@ type PersonMailTexts = Readonly<
   >
 >;
 
+const NOT_YOU: Readonly<Record<Language, string>> = {
+  en: 'If it was not you, tell an owner of your account or an operator immediately: they can reset your sign-in.',
+  es: 'Si no fue usted, avise de inmediato a un propietario de su cuenta o a un operador: pueden restablecer su acceso.',
+};
+
 /** Texts of mails to a user about their own sign-in, in paragraphs. None names the new address, which is a text of a user. */
 export const PERSON_MAIL_TEXTS: Readonly<Record<Language, PersonMailTexts>> = {
   en: {
@@ -34,6 +39,38 @@ export const PERSON_MAIL_TEXTS: Readonly<Record<Language, PersonMailTexts>> = {
         'The email address with which you sign in to cardvault was changed from this one to another one, and your other sessions ended.',
         'If you did not change it, tell an owner of your account or an operator at once: they can reset your sign-in.',
         consoleUrl,
+      ],
+    },
+    'password-changed': {
+      subject: 'cardvault: your password was changed',
+      text: (consoleUrl) => [
+        'The password with which you sign in to cardvault was changed, and your other sessions ended.',
+        NOT_YOU.en,
+        consoleUrl,
+      ],
+    },
+    'factors-changed': {
+      subject: 'cardvault: your second factors were changed',
+      text: (consoleUrl) => [
+        'An authenticator app, a passkey or the recovery codes of your sign-in to cardvault were added, replaced or removed.',
+        NOT_YOU.en,
+        `${consoleUrl}/profile`,
+      ],
+    },
+    'sign-in-reset': {
+      subject: 'cardvault: your sign-in was reset',
+      text: (consoleUrl) => [
+        'A credential reset link of yours was used: password and second factors of your sign-in to cardvault are new, and all earlier sessions ended.',
+        NOT_YOU.en,
+        consoleUrl,
+      ],
+    },
+    'new-browser': {
+      subject: 'cardvault: sign-in with a new browser',
+      text: (consoleUrl) => [
+        'You signed in to cardvault with a browser that you have not used for it before, or not for a long time.',
+        NOT_YOU.en,
+        `${consoleUrl}/profile`,
       ],
     },
     'email-code': {
@@ -53,6 +90,38 @@ export const PERSON_MAIL_TEXTS: Readonly<Record<Language, PersonMailTexts>> = {
         'El correo electrónico con el que usted ingresa a cardvault se cambió de este a otro, y sus demás sesiones terminaron.',
         'Si usted no lo cambió, avise de inmediato a un propietario de su cuenta o a un operador: pueden restablecer su acceso.',
         consoleUrl,
+      ],
+    },
+    'password-changed': {
+      subject: 'cardvault: se cambió su contraseña',
+      text: (consoleUrl) => [
+        'La contraseña con la que usted ingresa a cardvault se cambió, y sus demás sesiones terminaron.',
+        NOT_YOU.es,
+        consoleUrl,
+      ],
+    },
+    'factors-changed': {
+      subject: 'cardvault: se cambiaron sus segundos factores',
+      text: (consoleUrl) => [
+        'Se agregó, reemplazó o quitó una aplicación de autenticación, una llave de acceso o los códigos de recuperación con los que usted ingresa a cardvault.',
+        NOT_YOU.es,
+        `${consoleUrl}/profile`,
+      ],
+    },
+    'sign-in-reset': {
+      subject: 'cardvault: se restableció su acceso',
+      text: (consoleUrl) => [
+        'Se usó un enlace para restablecer su acceso: la contraseña y los segundos factores con los que usted ingresa a cardvault son nuevos, y todas las sesiones anteriores terminaron.',
+        NOT_YOU.es,
+        consoleUrl,
+      ],
+    },
+    'new-browser': {
+      subject: 'cardvault: ingreso con un navegador nuevo',
+      text: (consoleUrl) => [
+        'Usted ingresó a cardvault con un navegador que no había usado antes, o que no usa desde hace mucho tiempo.',
+        NOT_YOU.es,
+        `${consoleUrl}/profile`,
       ],
     },
     'email-code': {

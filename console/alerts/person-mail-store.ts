@@ -26,7 +26,13 @@ export const TABLES: readonly Table[] = [
 
 /** The sealed part of a mail. */
 export interface PersonMail {
-  readonly kind: 'email-changed' | 'email-code';
+  readonly kind:
+    | 'email-changed'
+    | 'email-code'
+    | 'password-changed'
+    | 'factors-changed'
+    | 'sign-in-reset'
+    | 'new-browser';
   /** The address, which the user may have changed since. */
   readonly to: string;
   readonly language: Language;

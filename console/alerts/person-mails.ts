@@ -10,11 +10,10 @@ const CLAIM_MS = 2 * SEND_DEADLINE_MS;
 const START_WITHIN_MS = SEND_DEADLINE_MS / 2;
 const RETRY_MS = 30 * SECOND;
 const MAX_RETRY_MS = HOUR;
-/** How long a mail is tried; a code is valid for half an hour. */
-const MAX_AGE_MS: Readonly<Record<PersonMail['kind'], number>> = {
-  'email-changed': 9 * HOUR,
-  'email-code': 30 * MINUTE,
-};
+/** How long a mail is tried. */
+const MAX_NOTICE_AGE_MS = 9 * HOUR;
+/** A code is valid for half an hour. */
+const MAX_CODE_AGE_MS = 30 * MINUTE;
 const MAX_PER_ROUND = 20;
 
 interface Services {
@@ -57,7 +56,10 @@ export class PersonMails {
   async #sendOne(due: DueMail, startBefore: number): Promise<boolean> {
     const { database, clock } = this.#services;
     const { mail } = due;
-    if (mail !== undefined && clock() < due.queuedAt + MAX_AGE_MS[mail.kind]) {
+    if (
+      mail !== undefined &&
+      clock() < due.queuedAt + (mail.kind === 'email-code' ? MAX_CODE_AGE_MS : MAX_NOTICE_AGE_MS)
+    ) {
       if (clock() >= startBefore) return false;
       try {
         await this.#options.send(this.#write(due, mail));

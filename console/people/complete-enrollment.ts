@@ -24,6 +24,8 @@ import { BROWSER_TIME_ZONE } from './time-zone.ts';
 /** A session signed in for the first time, with its user and the recovery codes, which are shown once. */
 export interface CompletedEnrollment extends IssuedSession {
   readonly recoveryCodes: readonly string[];
+  /** True for a credential reset. */
+  readonly isReset: boolean;
   readonly person: Person;
   readonly memberships: readonly Membership[];
 }
@@ -78,7 +80,7 @@ export async function completeEnrollment(
   const details = { person: person.id, targets: [`session:${issued.session.id}`], detail: { factor: factor.kind } };
   for (const event of [...events, ...eventPerAccount('person.signed-in', memberships, details)])
     transaction.record(event, origin);
-  return { ...issued, browser, recoveryCodes: codes, person, memberships };
+  return { ...issued, browser, recoveryCodes: codes, isReset: role === undefined, person, memberships };
 }
 
 /** Builds a new user with a role. */

@@ -1,6 +1,7 @@
 import type { Origin } from '../../src/audit/audit.ts';
 import type { Transaction } from '../../src/idempotency/transaction.ts';
 import { Failure, notPossible } from '../../src/kernel/failure.ts';
+import type { Write } from '../../src/storage/database.ts';
 import { attemptProofInSession } from './authentication-attempt.ts';
 import { listMembershipsByPerson } from './membership-store.ts';
 import { assertStrongPassword, recentPassword } from './password.ts';
@@ -19,6 +20,11 @@ export type Profile = Pick<
   Person,
   'id' | 'email' | 'isEmailUnconfirmed' | 'name' | 'language' | 'timeZone' | 'alertMails' | 'createdAt'
 >;
+
+/** Returns writes that queue a message to a user about their own sign-in. */
+export type Notify = (person: Person) => Promise<readonly Write[]>;
+
+export const noNotice: Notify = () => Promise.resolve([]);
 
 /** The users of the console. */
 export class People {
@@ -62,12 +68,13 @@ export class People {
   /**
    * Changes the user's own password; ends all other sessions. A wrong current password is counted, so this commits its own
    * transaction. Throws `step_up_required`, `sign_in_refused` for a wrong current password, and `invalid_field` for a weak new
-   * one.
+   * one. `notify` returns what is written with the change to tell the user of it.
    */
   async changePassword(
     session: Session,
     { current, next }: { current: string; next: string },
     origin: Origin,
+    notify: Notify = noNotice,
   ): Promise<void> {
     const { database, keyring, clock } = this.#dependencies;
     assertSteppedUp(session, clock());
@@ -83,7 +90,7 @@ export class People {
       const stateWrites = state === undefined ? [] : [await updateSignInState(keyring, state, withNewPassword(state))];
       const { write: sessionWrite } = await updateSession(keyring, present, { failures: undefined });
       return {
-        writes: [write, ...stateWrites, sessionWrite, deleteOtherSessions(session)],
+        writes: [write, ...stateWrites, sessionWrite, deleteOtherSessions(session), ...(await notify(person))],
         events: [personEvent('password.changed', '', { person: person.id })],
         value: undefined,
       };

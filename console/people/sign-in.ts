@@ -24,6 +24,7 @@ import { listMembershipsByPerson, type Membership } from './membership-store.ts'
 import { buildRequestOptions, newRequestOptions } from './passkey.ts';
 import { newChallenge, verifyChallenge } from './passkey-challenge.ts';
 import type { HashSource, Passwords } from './passwords.ts';
+import { type Notify, noNotice } from './people.ts';
 import { eventPerAccount } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
@@ -118,7 +119,12 @@ export class SignIn {
   }
 
   /** Completes a sign-in with a second factor. Throws `sign_in_refused`. */
-  async submitFactor(session: Session, proof: Proof, client: ClientContext): Promise<IssuedSession> {
+  async submitFactor(
+    session: Session,
+    proof: Proof,
+    client: ClientContext,
+    notify: Notify = noNotice,
+  ): Promise<IssuedSession> {
     assertStage('password-given', session);
     const { database, keyring, clock } = this.#dependencies;
     const source = toSource(session.person, client);
@@ -131,7 +137,10 @@ export class SignIn {
       const factors = await listFactorsByPerson(database, keyring, person.id);
       const result = await verifyProof(proof, { keyring, factors, challenge, now: clock() });
       if ('failure' in result) return { ...result, writes: await this.#clearChallenge(current, proof) };
-      const completed = await this.#completeSignIn({ person, memberships, state }, client, proof.kind);
+      const completed = await this.#completeSignIn(
+        { person, memberships, state },
+        { client, factor: proof.kind, notify },
+      );
       return { ...completed, writes: [result.consumption, deleteSession(current), ...completed.writes] };
     });
   }
@@ -142,7 +151,12 @@ export class SignIn {
   }
 
   /** Signs in with a passkey alone. No lock rejects it, because it cannot be guessed. Throws `sign_in_refused`. */
-  async submitPasskey(response: unknown, relyingParty: RelyingParty, client: ClientContext): Promise<IssuedSession> {
+  async submitPasskey(
+    response: unknown,
+    relyingParty: RelyingParty,
+    client: ClientContext,
+    notify: Notify = noNotice,
+  ): Promise<IssuedSession> {
     const { database, keyring, clock, time } = this.#dependencies;
     const { user, challenge } = parseAssertionClaims(response);
     const issuedChallenge = await verifyChallenge(this.#dependencies, challenge);
@@ -156,7 +170,10 @@ export class SignIn {
       const proof = { kind: 'passkey', response, relyingParty } as const;
       const result = await verifyProof(proof, { keyring, factors, challenge, now: clock() });
       if ('failure' in result) return result;
-      const completed = await this.#completeSignIn({ person, memberships, state }, client, 'passkey-alone');
+      const completed = await this.#completeSignIn(
+        { person, memberships, state },
+        { client, factor: 'passkey-alone', notify },
+      );
       return { ...completed, writes: [result.consumption, ...completed.writes] };
     });
   }
@@ -198,16 +215,16 @@ export class SignIn {
       transaction.record(event, personOrigin(person, client));
   }
 
-  /** Builds the signed-in session, and makes browser and network known. */
+  /** Builds the signed-in session, and makes browser and network known. The user gets a mail about a new browser. */
   async #completeSignIn(
     records: { readonly person: Person; readonly memberships: readonly Membership[]; readonly state: SignInState },
-    client: ClientContext,
-    factor: string,
+    { client, factor, notify }: { client: ClientContext; factor: string; notify: Notify },
   ): Promise<CompletedSignIn> {
     const { time, random } = this.#dependencies;
     const { person, memberships } = records;
     const browser = browserSecret(random, client);
     const source = toSource(person.id, { ...client, browser });
+    const isKnown = isBrowserKnown(records.state, source, time.steadyNow());
     const { write, ...grant } = await buildSession(this.#dependencies, {
       person: person.id,
       stage: 'signed-in',
@@ -215,7 +232,7 @@ export class SignIn {
     });
     const details = { person: person.id, targets: [`session:${grant.session.id}`], detail: { factor } };
     return {
-      writes: [write, deleteOldestSessions(grant.session)],
+      writes: [write, deleteOldestSessions(grant.session), ...(isKnown ? [] : await notify(person))],
       events: eventPerAccount('person.signed-in', memberships, details),
       origin: personOrigin(person, client),
       value: { ...grant, browser },

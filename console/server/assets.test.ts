@@ -24,7 +24,8 @@ describe('assets', () => {
   const serving = (assets: Assets | undefined) => {
     const log = openLog('error', () => Date.now(), { write: () => undefined });
     const metrics = new Metrics(() => NO_WRITES);
-    const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
+    const headers = browserHeaders('max-age=31536000');
+    const reporting = { log, metrics, listener: 'console', headers, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
     addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], random), reporting);
     return app;

@@ -193,8 +193,10 @@ const listAccepted = (list: string | undefined): string[] =>
     .filter((item) => !/;\s*q=0(\.0*)?\s*$/i.test(item))
     .map((item) => (item.split(';')[0] ?? '').trim());
 
-const NON_PAGE_HEADERS_WITH_HSTS = { ...NON_PAGE_HEADERS, 'strict-transport-security': 'max-age=31536000' };
-
-/** On a developer's own machine the last header would block browsers from every other http://localhost. */
-export const browserHeaders = ({ hostname }: FastifyRequest): Readonly<Record<string, string>> =>
-  hostname === 'localhost' ? NON_PAGE_HEADERS : NON_PAGE_HEADERS_WITH_HSTS;
+/** On a developer's own machine the header of strict transport would block browsers from every other http://localhost. */
+export function browserHeaders(
+  strictTransport: string,
+): (request: Pick<FastifyRequest, 'hostname'>) => Readonly<Record<string, string>> {
+  const withTransport = { ...NON_PAGE_HEADERS, 'strict-transport-security': strictTransport };
+  return ({ hostname }) => (hostname === 'localhost' ? NON_PAGE_HEADERS : withTransport);
+}

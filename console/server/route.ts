@@ -111,6 +111,8 @@ interface ServiceInfo {
   readonly startedAt: number;
   /** True when a server that sends mails is configured. */
   readonly sendsMails: boolean;
+  /** The header of pages by which browsers use TLS alone. */
+  readonly strictTransport: string;
   readonly isShared: boolean;
   /** True when a crash may leave the memory in a file; undefined where the system does not say. */
   readonly coreDumps: boolean | undefined;

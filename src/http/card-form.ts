@@ -80,12 +80,11 @@ const FORM_HEADERS = {
 };
 
 /** Headers of every response of the listener. */
-export function cardFormHeaders(origin: () => string): () => Readonly<Record<string, string>> {
+export function cardFormHeaders(origin: () => string, strictTransport: string): () => Readonly<Record<string, string>> {
   return () => ({
     'referrer-policy': 'no-referrer',
     'cross-origin-resource-policy': 'same-origin',
-    // Subdomains of the merchant are none of this listener's business.
-    ...(new URL(origin()).hostname !== 'localhost' && { 'strict-transport-security': 'max-age=31536000' }),
+    ...(new URL(origin()).hostname !== 'localhost' && { 'strict-transport-security': strictTransport }),
   });
 }
 

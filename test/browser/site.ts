@@ -19,7 +19,13 @@ export async function startSite(
   const random = systemRandom();
   const metrics = new Metrics(() => NO_WRITES);
   const log = openLog('error', () => Date.now(), { write: () => undefined });
-  const reporting = { log, metrics, listener: 'console', headers: browserHeaders, stopwatch: () => 0 };
+  const reporting = {
+    log,
+    metrics,
+    listener: 'console',
+    headers: browserHeaders('max-age=31536000'),
+    stopwatch: () => 0,
+  };
   const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
   addPublicRoutes(app, assetRoutes(assets, pages, random), reporting);
   await app.ready();

@@ -10,7 +10,14 @@ import { type Mail, SEND_DEADLINE_MS, SmtpSender, type SmtpServer } from '../../
 import { findSignInState, updateSignInState } from '../../console/people/sign-in-state-store.ts';
 import { chooseAlertMails, showAlertMails } from '../../console/wire/alerts.ts';
 import { listAudit } from '../../console/wire/audit.ts';
-import { changeEmail, confirmEmail, editProfile, sendEmailCode } from '../../console/wire/profile.ts';
+import {
+  changeEmail,
+  changePassword,
+  confirmEmail,
+  createRecoveryCodes,
+  editProfile,
+  sendEmailCode,
+} from '../../console/wire/profile.ts';
 import { DAY, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { commitOrThrow, type Database, write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -18,7 +25,7 @@ import { MailServer, type ReceivedMail, SMTP_PASSWORD } from '../fixtures/smtp.t
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller } from '../interface/vault-requests.ts';
 import { assertRefused, successData } from './account-user.ts';
-import { newPerson } from './console-client.ts';
+import { newPerson, PASSWORD, signIn } from './console-client.ts';
 
 describe('alerts by mail', { timeout: 120_000 }, () => {
   let service: TestService;
@@ -387,6 +394,40 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
       assert.match(mailsTo(fresh)[1]?.text ?? '', /Subject: cardvault: one alert\r\n/);
       assert.equal(mailsTo(old).length, 1);
       assert.deepEqual(await sending.core.database.read('select id from person_mails'), []);
+    } finally {
+      await sending.stop();
+    }
+  });
+
+  test('tell users of changes of their sign-in, and of a new browser, at a confirmed address only', async () => {
+    const variables = { CARDVAULT_SMTP_URL: server.url, CARDVAULT_SMTP_FROM: 'vault@example.com' };
+    const sending = await startTestService({ variables });
+    try {
+      const owner = await newPerson(sending, await sending.newAccount(), 'owner');
+      const subjects = (): string[] =>
+        mailsTo(owner).map(({ text }) => /Subject: cardvault: ([^\r]*)/.exec(text)?.[1] ?? '');
+      const until = (count: number) =>
+        eventually(async () => {
+          sending.advance(SECOND);
+          return subjects().length >= count;
+        });
+      await owner.stepUp();
+      successData(await owner.call(createRecoveryCodes));
+      await until(1);
+      successData(await owner.call(changePassword, { body: { current: PASSWORD, password: 'another good one 55' } }));
+      await until(2);
+      await signIn({ ...owner, password: 'another good one 55' });
+      await until(3);
+      assert.deepEqual(subjects().toSorted(), [
+        'sign-in with a new browser',
+        'your password was changed',
+        'your second factors were changed',
+      ]);
+      assert.ok(mailsTo(owner).every(({ text }) => !text.includes(owner.name)));
+      successData(await owner.call(changeEmail, { body: { email: 'unconfirmed@example.com' } }));
+      successData(await owner.call(createRecoveryCodes));
+      await until(4);
+      assert.equal(mailsTo({ email: 'unconfirmed@example.com' }).length, 0);
     } finally {
       await sending.stop();
     }

@@ -351,7 +351,7 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       assert.equal(headers['origin-agent-cluster'], '?1');
       assert.match(String(headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*autofill=\(self\)$/);
     }
-    const hsts = cardFormHeaders(() => 'https://cards.example.com')()['strict-transport-security'];
+    const hsts = cardFormHeaders(() => 'https://cards.example.com', 'max-age=31536000')()['strict-transport-security'];
     assert.equal(hsts, 'max-age=31536000');
   });
 

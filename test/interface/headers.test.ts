@@ -120,6 +120,26 @@ describe('headers', () => {
   });
 });
 
+test('responses of all listeners require TLS for the host and its subdomains where the operator says so', async () => {
+  const service = await startTestService({ variables: { CARDVAULT_HSTS: 'subdomains' } });
+  try {
+    const expected = 'max-age=31536000; includeSubDomains';
+    for (const environment of ['production', 'sandbox'] as const)
+      for (const [path, status] of [
+        ['/v1/account', 403],
+        ['/nothing', 404],
+        ['/healthz', 200],
+      ] as const) {
+        const response = await service.call('GET', path, { environment });
+        assert.deepEqual([response.status, response.headers['strict-transport-security']], [status, expected], path);
+      }
+    const page = await service.call('GET', '/api/session', { environment: 'console', headers: { host: HOST } });
+    assert.equal(page.headers['strict-transport-security'], expected);
+  } finally {
+    await service.stop();
+  }
+});
+
 describe('requests that Node would reject with responses of its own', () => {
   let service: TestService;
   before(async () => {

@@ -10,6 +10,7 @@ import {
   enrollByTotp,
   showInvitation,
 } from '../../wire/session.ts';
+import { buildNotice } from '../notices.ts';
 import { type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
 import { assertSession, toSessionView } from './session.ts';
 
@@ -78,6 +79,9 @@ export const withMembership = (before: readonly Membership[], added: Membership)
 async function complete(call: PublicCall<unknown, unknown>, completed: CompletedEnrollment) {
   const { session, person, memberships } = completed;
   call.setSessionCookie(completed);
+  const { services, transaction } = call;
+  if (completed.isReset)
+    for (const write of await buildNotice(services, person, 'sign-in-reset', transaction.now)) transaction.write(write);
   return {
     recovery_codes: completed.recoveryCodes,
     session: await toSessionView(call, session, person, memberships),

@@ -1,7 +1,7 @@
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { notPossible } from '../../../src/kernel/failure.ts';
 import type { Json } from '../../../src/kernel/json.ts';
-import { type PersonMail, queuePersonMail } from '../../alerts/person-mail-store.ts';
+import { queuePersonMail } from '../../alerts/person-mail-store.ts';
 import type { FactorView } from '../../people/factor-management.ts';
 import type { Profile } from '../../people/people.ts';
 import type { Session } from '../../people/session.ts';
@@ -22,6 +22,7 @@ import {
   sendEmailCode,
   showProfile,
 } from '../../wire/profile.ts';
+import { buildNotice } from '../notices.ts';
 import { type AnyCall, type Route, route } from '../route.ts';
 import { toSessionView } from './session.ts';
 
@@ -50,15 +51,15 @@ export const profileRoutes: readonly Route[] = [
   route(changeEmail, async (call) => {
     const { services, transaction, session, person: before } = call;
     const profile = await services.people.people.changeEmail(transaction, session, call.body.email);
-    // An address that was never confirmed may be another user's.
-    if (profile.email !== before.email && before.isEmailUnconfirmed !== true) await queueMail(call, 'email-changed');
+    if (profile.email !== before.email) await notify(call, 'email-changed');
     return toView(call, profile);
   }),
 
   route(sendEmailCode, async (call) => {
     if (!call.services.serviceInfo.sendsMails) throw notPossible('mailsUnavailable');
     const code = await call.services.people.emailConfirmation.begin(call.transaction, call.session);
-    await queueMail(call, 'email-code', code);
+    const mail = { kind: 'email-code', to: call.person.email, language: call.person.language, code } as const;
+    call.transaction.write(await queuePersonMail(call.services, call.person.id, mail, call.transaction.now));
     return { done: true };
   }),
 
@@ -67,8 +68,11 @@ export const profileRoutes: readonly Route[] = [
     return { done: true };
   }),
 
-  route(changePassword, async ({ services: { people }, session, origin, body }) => {
-    await people.people.changePassword(session, { current: body.current, next: body.password }, origin);
+  route(changePassword, async ({ services, session, origin, body, now }) => {
+    const passwords = { current: body.current, next: body.password };
+    await services.people.people.changePassword(session, passwords, origin, (person) =>
+      buildNotice(services, person, 'password-changed', now),
+    );
     return { done: true };
   }),
 
@@ -76,8 +80,10 @@ export const profileRoutes: readonly Route[] = [
     totp: await people.factorManagement.beginTotp(transaction, session),
   })),
 
-  route(addTotp, async ({ services: { people }, transaction, session, body }) => {
-    await people.factorManagement.confirmTotp(transaction, session, body.code);
+  route(addTotp, async (call) => {
+    const { services, transaction, session, body } = call;
+    await services.people.factorManagement.confirmTotp(transaction, session, body.code);
+    await notify(call, 'factors-changed');
     return { done: true };
   }),
 
@@ -86,9 +92,11 @@ export const profileRoutes: readonly Route[] = [
     return { options: options as unknown as Json };
   }),
 
-  route(addPasskey, async ({ services: { people }, transaction, session, relyingParty, body }) => {
+  route(addPasskey, async (call) => {
+    const { services, transaction, session, relyingParty, body } = call;
     const registration = { response: body.credential, label: body.label };
-    await people.factorManagement.confirmPasskey(transaction, session, registration, relyingParty);
+    await services.people.factorManagement.confirmPasskey(transaction, session, registration, relyingParty);
+    await notify(call, 'factors-changed');
     return { done: true };
   }),
 
@@ -97,14 +105,19 @@ export const profileRoutes: readonly Route[] = [
     return { done: true };
   }),
 
-  route(removeFactor, async ({ services: { people }, transaction, session, params }) => {
-    await people.factorManagement.remove(transaction, session, params['id'] ?? '');
+  route(removeFactor, async (call) => {
+    const { services, transaction, session, params } = call;
+    await services.people.factorManagement.remove(transaction, session, params['id'] ?? '');
+    await notify(call, 'factors-changed');
     return { done: true };
   }),
 
-  route(createRecoveryCodes, async ({ services: { people }, transaction, session }) => ({
-    recovery_codes: await people.factorManagement.newRecoveryCodes(transaction, session),
-  })),
+  route(createRecoveryCodes, async (call) => {
+    const { services, transaction, session } = call;
+    const codes = await services.people.factorManagement.newRecoveryCodes(transaction, session);
+    await notify(call, 'factors-changed');
+    return { recovery_codes: codes };
+  }),
 
   route(revokeSession, async ({ services: { people }, transaction, session, params, clearSessionCookie }) => {
     await people.sessions.revoke(transaction, session, params['id'] ?? '');
@@ -118,12 +131,10 @@ export const profileRoutes: readonly Route[] = [
   }),
 ];
 
-/** Queues a mail to the address that the user had before this call, where a server is configured. */
-async function queueMail(call: AnyCall, kind: PersonMail['kind'], code?: string): Promise<void> {
+/** Queues a notice to the address that the user had before this call. */
+async function notify(call: AnyCall, kind: Parameters<typeof buildNotice>[2]): Promise<void> {
   const { services, transaction, person } = call;
-  if (!services.serviceInfo.sendsMails) return;
-  const mail = { kind, to: person.email, language: person.language, ...(code !== undefined && { code }) };
-  transaction.write(await queuePersonMail(services, person.id, mail, transaction.now));
+  for (const write of await buildNotice(services, person, kind, transaction.now)) transaction.write(write);
 }
 
 /** Returns the session of the call with the changed profile. */

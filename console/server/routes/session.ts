@@ -4,7 +4,7 @@ import { ENVIRONMENTS } from '../../../src/kernel/environment.ts';
 import { Failure } from '../../../src/kernel/failure.ts';
 import type { Json } from '../../../src/kernel/json.ts';
 import type { Membership } from '../../people/membership-store.ts';
-import type { Profile } from '../../people/people.ts';
+import type { Notify, Profile } from '../../people/people.ts';
 import type { AvailableFactors, Proof } from '../../people/proof.ts';
 import { OPERATOR, ROLES } from '../../people/roles.ts';
 import { IDLE_MS, isSignedIn, type Session, type SessionStage, steppedUpUntil } from '../../people/session.ts';
@@ -23,6 +23,7 @@ import {
   stepUpByPasskey,
 } from '../../wire/session.ts';
 import { isUsedInProduction } from '../account-figures-store.ts';
+import { buildNotice } from '../notices.ts';
 import { effectiveStatus } from '../onboarding.ts';
 import { type AnyCall, type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
 
@@ -62,7 +63,11 @@ export const sessionRoutes: readonly Route[] = [
 
   publicRoute(signInByPasskeyOnly, async (call) => {
     const { services, relyingParty, client, body } = call;
-    return startSession(call, await services.people.signIn.submitPasskey(body.credential, relyingParty, client));
+    const { signIn: signingIn } = services.people;
+    return startSession(
+      call,
+      await signingIn.submitPasskey(body.credential, relyingParty, client, tellOfBrowser(call)),
+    );
   }),
 
   publicRoute(signOut, async ({ services, transaction, session, client, clearSessionCookie }) => {
@@ -92,9 +97,15 @@ const toPasskeyProof = ({ relyingParty }: AnyPublicCall, response: unknown): Pro
 
 async function completeSignIn(call: AnyPublicCall, proof: Proof) {
   const { services, client } = call;
-  const issued = await services.people.signIn.submitFactor(assertSession(call), proof, client);
+  const issued = await services.people.signIn.submitFactor(assertSession(call), proof, client, tellOfBrowser(call));
   return startSession(call, issued);
 }
+
+/** A sign-in with a browser that the user has not used before may be an attacker's. */
+const tellOfBrowser =
+  ({ services, now }: AnyPublicCall): Notify =>
+  (person) =>
+    buildNotice(services, person, 'new-browser', now);
 
 async function completeStepUp(call: AnyCall, proof: Proof) {
   const { services, session, origin } = call;
