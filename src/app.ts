@@ -26,9 +26,10 @@ import {
   tlsFolderOf,
   tlsOptions,
 } from './http/tls.ts';
+import type { Traces } from './http/traces.ts';
 import { type Clock, HOUR } from './kernel/clock.ts';
 import type { Environment } from './kernel/environment.ts';
-import { createApiServers, createConnectionLimit, createNode, formatApiUrl, type Node } from './node.ts';
+import { createApiServers, createConnectionLimit, createNode, formatApiUrl, type Node, openTraces } from './node.ts';
 import { KeyAges } from './rotation/key-ages.ts';
 import { type UnsealedNode, unsealNode } from './sealed.ts';
 import { Lease } from './storage/lease.ts';
@@ -67,13 +68,15 @@ export async function startService(
 ): Promise<StartedService> {
   const onRetry = (error: unknown): void => log.error('database unavailable, retrying', describeError(error));
   const own = shareConnections(config);
+  // Before the vault waits for custodians: a library that is missing is reported at once.
+  const traces = await openTraces(own, clocks, log);
   const unsealed = own.rootKey.kind === 'custodians' ? await unseal(own, clocks, log, parts) : undefined;
   try {
-    const open = () => openCore(own, clocks, { roots: unsealed?.roots, ask: parts.ask });
+    const open = () => openCore(own, clocks, { roots: unsealed?.roots, ask: parts.ask, steps: traces });
     const core = await waitForDatabase(open, { clock: clocks.monotonic, onRetry });
     try {
       await unsealed?.record(core);
-      const running = await runService(core, clocks, own, log, parts);
+      const running = await runService(core, clocks, own, log, { ...parts, traces });
       return { ...running, stop: () => running.stop().finally(() => unsealed?.close()) };
     } catch (error) {
       // An open server would keep the process running.
@@ -110,7 +113,12 @@ async function runService(
   clocks: Clocks,
   config: Config,
   log: Log,
-  { openConsole, endpoints = ENDPOINTS, newThread = startThread }: ServiceParts,
+  {
+    openConsole,
+    endpoints = ENDPOINTS,
+    newThread = startThread,
+    traces,
+  }: ServiceParts & { traces: Traces | undefined },
 ): Promise<StartedService> {
   const webConsole = await openConsole?.(core);
   const state = { draining: false };
@@ -124,7 +132,7 @@ async function runService(
   const isReady = async (): Promise<boolean> =>
     !state.draining && workers?.isServing !== false && (await core.database.isAlive());
   const leases = createLeases(core);
-  const parts = { core, clocks, config, log, endpoints, bucketMemory, isReady };
+  const parts = { core, clocks, config, log, endpoints, bucketMemory, isReady, traces };
   const ports = (): Ports => ({ ...workers?.ports, ...listeners.ports }) as Ports;
   const holdsPaymentsLease = leases.holdsLease('payments');
   const node = createNode({ ...parts, ports, holdsPaymentsLease, hasVaultMetrics: true });
@@ -151,6 +159,7 @@ async function runService(
     clearInterval(renewal);
     await Promise.all([listeners.close(config.drainMs), cards.close(config.drainMs), workers?.stop(config.drainMs)]);
     await background.stop();
+    await traces?.close();
     await core.close();
     log.info('stopped', {});
   };

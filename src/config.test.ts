@@ -65,8 +65,31 @@ const DEFAULTS: Config = {
     delays: [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400].map((seconds) => seconds * 1000),
   },
   rotationRate: 1000,
+  traces: undefined,
   keyPeriods: { rootDays: 365, wrappingDays: 365, dataDays: 365, digestDays: 365 },
 };
+
+describe('traces', () => {
+  const url = 'https://collector.example:4318/v1/traces';
+
+  it('have a collector, which is reached in clear on this machine alone', () => {
+    const { traces } = parseConfig({
+      CARDVAULT_TRACES_OTLP: url,
+      CARDVAULT_TRACES_OTLP_HEADERS_FILE: '/etc/headers',
+      CARDVAULT_TRACES_RATIO: '0.05',
+    });
+    assert.deepEqual(traces, { url, headersFile: '/etc/headers', caFile: undefined, ratio: 0.05 });
+    assert.equal(parseConfig({ CARDVAULT_TRACES_OTLP: 'http://127.0.0.1:4318/v1/traces' }).traces?.ratio, 1);
+    for (const wrong of ['http://collector.example/v1/traces', 'https://u:p@c.example/v1', 'ftp://c.example', 'x'])
+      assert.match(
+        problems({ CARDVAULT_TRACES_OTLP: wrong })[0] ?? '',
+        /^CARDVAULT_TRACES_OTLP: expected https:/,
+        wrong,
+      );
+    for (const wrong of ['1.5', '-1', '2', '1e-3', 'all'])
+      assert.match(problems({ CARDVAULT_TRACES_RATIO: wrong })[0] ?? '', /^CARDVAULT_TRACES_RATIO: expected a number/);
+  });
+});
 
 describe('defaults', () => {
   it('are those of the documentation', () => {
@@ -177,6 +200,7 @@ describe('settings', () => {
       requestLogRows: 0,
       webhooks: { networks: ['10.0.0.0/8'], delays: [1000, 86_400_000] },
       rotationRate: 1_000_000,
+      traces: undefined,
       keyPeriods: { rootDays: 0, wrappingDays: 30, dataDays: 3650, digestDays: 90 },
     });
   });

@@ -87,6 +87,8 @@ export interface Config {
   };
   /** Rows that a rotation of keys seals again each second. */
   readonly rotationRate: number;
+  /** Traces of requests; undefined: none. */
+  readonly traces: TracesSettings | undefined;
   /** Ages of keys from which on alerts remind of a rotation. */
   readonly keyPeriods: KeyPeriods;
 }
@@ -105,6 +107,16 @@ export interface UnsealPeer {
   readonly port: number;
   /** SHA-256 of its certificate, 64 hexadecimal digits in lower case. */
   readonly fingerprint: string;
+}
+
+/** A collector of traces. */
+interface TracesSettings {
+  /** A text, because threads cannot pass a URL. */
+  readonly url: string;
+  readonly headersFile: string | undefined;
+  readonly caFile: string | undefined;
+  /** The part of the traces that is sent, from 0 to 1. */
+  readonly ratio: number;
 }
 
 /** Receivers of the audit log; undefined: none of the kind. */
@@ -253,6 +265,20 @@ function parseReceiverUrl(text: string): URL | undefined {
   const url = URL.parse(text);
   const isPlain = url !== null && [url.hash, url.username, url.password].every((part) => part === '');
   return isPlain && url.protocol === 'https:' ? url : expected('https://HOST:PORT/PATH, without user and fragment');
+}
+
+/** Plain HTTP is for a collector on this machine. The error never contains the address, which may contain a secret. */
+function parseCollectorUrl(text: string): string {
+  if (text === '') return '';
+  const url = URL.parse(text);
+  const isPlain = url !== null && [url.hash, url.username, url.password].every((part) => part === '');
+  const isProtected = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname));
+  return isPlain && isProtected ? url.href : expected('https://HOST:PORT/PATH, without user and fragment');
+}
+
+function parseRatio(text: string): number {
+  const number = /^[01](\.[0-9]{1,6})?$/.test(text) ? Number(text) : Number.NaN;
+  return number <= 1 ? number : expected('a number from 0 to 1, as 0.05');
 }
 
 /** A whole number of days. */
@@ -449,6 +475,22 @@ export const SETTINGS = {
     (text) => text,
   ),
   CARDVAULT_AUDIT_RECEIVER_KEY: setting('', 'Private key of that certificate, PEM', (text) => text),
+  CARDVAULT_TRACES_OTLP: setting(
+    '',
+    'OpenTelemetry collector that gets traces of requests, https://HOST:PORT/v1/traces; empty: none',
+    parseCollectorUrl,
+  ),
+  CARDVAULT_TRACES_OTLP_HEADERS_FILE: setting(
+    '',
+    'A file with headers for the collector of traces, lines of NAME: VALUE',
+    (text) => text,
+  ),
+  CARDVAULT_TRACES_CA: setting(
+    '',
+    'Authorities that certify the collector of traces, PEM; empty: those of Node',
+    (text) => text,
+  ),
+  CARDVAULT_TRACES_RATIO: setting('1', 'The part of the traces that is sent, from 0 to 1', parseRatio),
   CARDVAULT_OPERATOR: setting(
     '',
     'Commands: name of the operator in the audit log; empty: the user of the operating system',
@@ -744,6 +786,15 @@ const configOf = (values: Settings, { credentialsFolder, isCapturePortSet }: Sur
   requestLogRows: values.CARDVAULT_REQUEST_LOG_ROWS,
   webhooks: { networks: values.CARDVAULT_WEBHOOK_NETWORKS, delays: values.CARDVAULT_WEBHOOK_SCHEDULE },
   rotationRate: values.CARDVAULT_ROTATION_RATE,
+  traces:
+    values.CARDVAULT_TRACES_OTLP === ''
+      ? undefined
+      : {
+          url: values.CARDVAULT_TRACES_OTLP,
+          headersFile: values.CARDVAULT_TRACES_OTLP_HEADERS_FILE || undefined,
+          caFile: values.CARDVAULT_TRACES_CA || undefined,
+          ratio: values.CARDVAULT_TRACES_RATIO,
+        },
   keyPeriods: {
     rootDays: values.CARDVAULT_KEY_PERIOD_ROOT_DAYS,
     wrappingDays: values.CARDVAULT_KEY_PERIOD_WRAPPING_DAYS,

@@ -24,6 +24,7 @@ import { Transactions } from './idempotency/transaction.ts';
 import type { Clock, MonotonicClock, Random, Timers } from './kernel/clock.ts';
 import { ENVIRONMENTS } from './kernel/environment.ts';
 import { OperatorError } from './kernel/operator-error.ts';
+import type { StepObserver } from './kernel/steps.ts';
 import { TimeGuard } from './kernel/time-guard.ts';
 import { PaymentActivations, type Processors } from './payments/payment-activations.ts';
 import { ProcessorHosts } from './payments/processor-hosts.ts';
@@ -64,6 +65,8 @@ export interface OpenCore extends Core {
   readonly tokenUses: TokenUses;
   readonly requestLog: RequestLog;
   readonly rootKeyExposure: RootKeyExposure;
+  /** Observes the steps of requests; undefined while there are no traces. */
+  readonly steps: StepObserver | undefined;
   /** Sends webhooks. */
   readonly sender: WebhookSender;
   onHostRefused(report: OnHostRefused): void;
@@ -93,6 +96,8 @@ interface CoreOptions {
   readonly roots?: RootKeys | undefined;
   /** Asks the operator for the passphrase of the root key. */
   readonly ask?: AskSecret | undefined;
+  /** Observes the steps of requests. */
+  readonly steps?: StepObserver | undefined;
 }
 
 /** Database, keys and accounts: the part that the command line and the service share. Creates what is missing. */
@@ -108,7 +113,7 @@ export async function openCore(config: Config, clocks: Clocks, options: CoreOpti
     const isNew = await prepareDatabase(opened, createIfMissing);
     const roots = options.roots ?? (await openRootKeys(custody, isNew));
     const root = await chooseRootKey(opened, roots);
-    return await buildCore(config, clocks, { opened, custody, random, root, isNew });
+    return await buildCore(config, clocks, { opened, custody, random, root, isNew, steps: options.steps });
   } catch (error) {
     await opened.database.close();
     throw error;
@@ -158,13 +163,18 @@ export interface OpenedByMain {
 }
 
 /** Opens the vault once more, for a thread that serves requests: database connections, keys and caches of its own. */
-export async function joinCore(config: Config, clocks: Clocks, { root, writerPort }: OpenedByMain): Promise<OpenCore> {
+export async function joinCore(
+  config: Config,
+  clocks: Clocks,
+  { root, writerPort }: OpenedByMain,
+  steps?: StepObserver,
+): Promise<OpenCore> {
   const random = systemRandom();
   const opened = openDatabase(config.database, clocks.clock, random, writerPort);
   try {
     await opened.connect();
     const custody = openCustody(config.rootKey);
-    return await buildCore(config, clocks, { opened, custody, random, root, isNew: false });
+    return await buildCore(config, clocks, { opened, custody, random, root, isNew: false, steps });
   } catch (error) {
     await opened.database.close();
     throw error;
@@ -192,12 +202,13 @@ interface CoreParts {
   readonly random: Random;
   readonly root: KeyObject;
   readonly isNew: boolean;
+  readonly steps: StepObserver | undefined;
 }
 
 async function buildCore(
   config: Config,
   clocks: Clocks,
-  { opened, custody, random, root, isNew }: CoreParts,
+  { opened, custody, random, root, isNew, steps }: CoreParts,
 ): Promise<OpenCore> {
   const { database, clock } = opened;
   const listOtherRoots = listRootKeys(custody);
@@ -210,7 +221,7 @@ async function buildCore(
   const clockRecords = await ClockRecordStore.open(database, keyring);
   const known = await clockRecords.list();
   time.begin(known.trusted?.at, findKnownJump(known));
-  const parts = { opened, custody, database, root, keyring, clock, time, clockRecords, journalKey, random };
+  const parts = { opened, custody, database, root, keyring, clock, time, clockRecords, journalKey, random, steps };
   const idempotency = new IdempotencyKeys(parts);
   const usage = new Usage(parts);
   const accounts = new Accounts(parts);

@@ -20,7 +20,9 @@ import type { BucketSource } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
 import { apiTransportHeaders } from './http/strict-transport.ts';
 import { findCertificateExpiry, tlsFolderOf } from './http/tls.ts';
+import type { Traces } from './http/traces.ts';
 import { paymentEvents } from './http/webhook-events.ts';
+import { MINUTE } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { countInDoubt } from './payments/payment-queries.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
@@ -45,6 +47,8 @@ interface NodeOptions {
   ports(): Readonly<Record<Environment, number>>;
   /** For the work that one node does for all; false in a thread that only serves requests. */
   holdsPaymentsLease(): Promise<boolean>;
+  /** Traces of requests; undefined: none. */
+  readonly traces: Traces | undefined;
   /** True to have the metrics of the vault beside those of this thread. */
   readonly hasVaultMetrics: boolean;
 }
@@ -63,6 +67,7 @@ export function createNode(options: NodeOptions) {
     log,
     metrics: services.metrics,
     usage: core.usage,
+    traces: options.traces,
     trustedProxies,
   };
   const buckets: BucketSource = { memory: bucketMemory, clock: stopwatch };
@@ -134,6 +139,29 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
       log.error('payment deferred', { ...describeError(error), account: tenant.account, payment: id }),
   });
   return { vault, captures, captureSessions, proxy, ...paymentParts, authentications, alteredRows, ages, metrics };
+}
+
+/** A collector that is away would cause a line every few seconds. */
+const REPORTED_EVERY_MS = MINUTE;
+
+/** Opens the traces where they are configured; their code is loaded only then. */
+export async function openTraces(
+  { traces, rootKey: { librariesFolder } }: Config,
+  { clock, monotonic, stopwatch = monotonic }: Clocks,
+  log: Log,
+): Promise<Traces | undefined> {
+  if (traces === undefined) return undefined;
+  let lost = 0;
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  const onFailure = (count: number): void => {
+    lost += count;
+    if (monotonic() - reportedAt < REPORTED_EVERY_MS) return;
+    log.warn('traces not sent', { count: lost });
+    reportedAt = monotonic();
+    lost = 0;
+  };
+  const { Traces: Opened } = await import('./http/traces.ts');
+  return Opened.open({ ...traces, librariesFolder, version: VERSION, clock, stopwatch, onFailure });
 }
 
 /** Returns the bytes of the file system that fills as the vault grows. */

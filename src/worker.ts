@@ -9,11 +9,12 @@ import { Listeners } from './http/listeners.ts';
 import { describeError, openLog } from './http/log.ts';
 import type { ReportedMetric } from './http/merged-metrics.ts';
 import type { TlsOptions } from './http/tls.ts';
+import type { Traces } from './http/traces.ts';
 import { SECOND } from './kernel/clock.ts';
 import type { Environment } from './kernel/environment.ts';
 import { LIMITS } from './kernel/limits.ts';
 import { OperatorError } from './kernel/operator-error.ts';
-import { createApiServers, createConnectionLimit, createNode } from './node.ts';
+import { createApiServers, createConnectionLimit, createNode, openTraces } from './node.ts';
 import { releaseStartMemory } from './start-memory.ts';
 import { waitForDatabase } from './storage/wait-for-database.ts';
 
@@ -75,10 +76,10 @@ function trustTime({ time }: OpenCore, trustedTime: number): void {
   if (Math.abs(reading.time - trustedTime) <= LIMITS.clockToleranceMs) time.accept(reading);
 }
 
-async function serve(core: OpenCore): Promise<void> {
+async function serve(core: OpenCore, traces: Traces | undefined): Promise<void> {
   const state = { draining: false };
   const isReady = async (): Promise<boolean> => !state.draining && (await core.database.isAlive());
-  const parts = { core, clocks, config, log, endpoints: ENDPOINTS, bucketMemory: data.bucketMemory, isReady };
+  const parts = { core, clocks, config, log, endpoints: ENDPOINTS, bucketMemory: data.bucketMemory, isReady, traces };
   const holdsPaymentsLease = () => Promise.resolve(false);
   const ports = (): ApiPorts => listeners.ports;
   const node = createNode({ ...parts, ports, holdsPaymentsLease, hasVaultMetrics: false });
@@ -94,6 +95,7 @@ async function serve(core: OpenCore): Promise<void> {
     state.draining = true;
     await listeners.close(config.drainMs);
     await background.stop();
+    await traces?.close();
     await core.close();
     log.flush();
     send({ kind: 'stopped' });
@@ -118,9 +120,13 @@ const beats = new Int32Array(data.beats);
 setInterval(() => Atomics.add(beats, 0, 1), BEAT_MS).unref();
 try {
   const onRetry = (error: unknown): void => log.error('database unavailable, retrying', describeError(error));
-  const core = await waitForDatabase(() => joinCore(config, clocks, data), { clock: clocks.monotonic, onRetry });
+  const traces = await openTraces(config, clocks, log);
+  const core = await waitForDatabase(() => joinCore(config, clocks, data, traces), {
+    clock: clocks.monotonic,
+    onRetry,
+  });
   try {
-    await serve(core);
+    await serve(core, traces);
   } catch (error) {
     await core.close();
     throw error;

@@ -96,7 +96,7 @@ export class Exchange implements RequestHead {
       const confirmed = this.#pipeline.confirm(admitted, this);
       const grant = confirmed instanceof Promise ? await confirmed : confirmed;
       this.#grant = grant;
-      const response = await this.#pipeline.execute(grant, this, body);
+      const response = await this.#execute(grant, body);
       const headers: ResponseHeaders = commonHeaders(this.#reporting, this.#request);
       this.#pipeline.addHeaders(headers, grant);
       if ('lines' in response) await this.#sendFile(headers, response);
@@ -110,6 +110,12 @@ export class Exchange implements RequestHead {
       // It may contain card data. Texts that were read from it cannot be cleared.
       body.fill(0);
     }
+  }
+
+  #execute(grant: Grant, body: Buffer): ReturnType<Pipeline['execute']> {
+    const { traces } = this.#reporting;
+    if (traces === undefined) return this.#pipeline.execute(grant, this, body);
+    return traces.within(this.#request, grant.key !== undefined, () => this.#pipeline.execute(grant, this, body));
   }
 
   /** Writes head and body at once. */

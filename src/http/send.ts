@@ -14,6 +14,7 @@ import type { Metrics } from './metrics.ts';
 import { PROBLEMS, renderFailure, toFailure } from './problems.ts';
 import { countRequest } from './request-counters.ts';
 import { CallerFailure, type Grant, type Route } from './route.ts';
+import type { Traces } from './traces.ts';
 
 /** Observers of the outcomes of requests. */
 export interface Reporting {
@@ -25,6 +26,8 @@ export interface Reporting {
   readonly usage?: Usage;
   /** Records the requests of an environment; absent for the console. */
   readonly requestLog?: { readonly log: RequestLog; readonly environment: Environment };
+  /** Traces of requests; absent while there are none. */
+  readonly traces?: Traces | undefined;
   /** A name for logs and metrics. */
   readonly listener: string;
   /** Headers of every response of the listener, in addition to those of all listeners. */
@@ -119,6 +122,12 @@ export function reportRequest(reporting: Reporting, request: FastifyRequest, res
     account: key && tenant?.account,
     key: key?.id,
   });
+  if (reporting.traces !== undefined) {
+    const account = key && tenant?.account;
+    const failure = result.failure?.code;
+    const traced = { listener, method, route: path, status, requestId: id, account, failure };
+    reporting.traces.end(request, milliseconds, traced);
+  }
   recordRequest(reporting, request, result, milliseconds);
 }
 
@@ -149,11 +158,12 @@ export const BASE_HEADERS = { 'cache-control': 'no-store', 'x-content-type-optio
 
 /** Headers of every response of a listener. */
 export function commonHeaders({ headers }: Reporting, request: FastifyRequest): Record<string, string> {
-  const common = {
+  const common: Record<string, string> = {
     'x-request-id': request.id,
     'cache-control': BASE_HEADERS['cache-control'],
     'x-content-type-options': BASE_HEADERS['x-content-type-options'],
   };
+  if (request.span !== undefined) common['traceresponse'] = request.span.responseHeader;
   return headers === undefined ? common : { ...common, ...headers(request) };
 }
 

@@ -20,6 +20,7 @@ import {
   type Target,
 } from './send.ts';
 import { ServedPaths } from './served-paths.ts';
+import type { RequestSpan } from './traces.ts';
 
 // An import of the module would load the WebSocket client and `fetch` of Node as well: 5 MB, and 80 ms of each start.
 const { METHODS } = process.getBuiltinModule('node:http');
@@ -32,6 +33,8 @@ declare module 'fastify' {
     failure: Failure | undefined;
     /** Time of the stopwatch; undefined where no route was searched. */
     startedAt: number | undefined;
+    /** The span of an admitted request; undefined while there are no traces. */
+    span: RequestSpan | undefined;
   }
   interface FastifyInstance {
     servedPaths: ServedPaths;
@@ -76,6 +79,7 @@ export function createBaseServer(options: ServerOptions): HttpServer {
   app.decorateRequest('target', undefined);
   app.decorateRequest('startedAt', undefined);
   app.decorateRequest('failure', undefined);
+  app.decorateRequest('span', undefined);
   app.removeAllContentTypeParsers();
   // For routes without a pipeline, which read no body.
   for (const type of ['application/json', '*'])

@@ -3,8 +3,10 @@ import type { Clock } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import type { StepObserver } from '../kernel/steps.ts';
 import {
   type Addition,
+  type CommitResult,
   commitOrThrow,
   type Database,
   type JournalEntry,
@@ -93,6 +95,7 @@ interface Services {
   readonly clock: Clock;
   readonly idempotency: IdempotencyKeys;
   readonly usage?: UsageCounters | undefined;
+  readonly steps?: StepObserver | undefined;
 }
 
 /** Opens the transactions of the product, all of which are committed by one loop. */
@@ -209,7 +212,10 @@ class RequestScope implements TransactionScope {
           : [...transaction.writes, ...(await this.#claimWrites(claim, transaction, response))];
       const unit = transaction.toUnit(this.#context.account, writes);
       if (unit === undefined) return this.#committed(output, response);
-      const outcome = await this.#services.database.commit(unit);
+      const { database, steps } = this.#services;
+      const outcome = await (steps === undefined
+        ? database.commit(unit)
+        : steps.observe({ name: 'commit' }, () => database.commit(unit), describeCommit));
       if (outcome.committed) {
         this.#lastingRecords = [];
         if (transaction.boundTo !== undefined) this.#isBound = true;
@@ -323,3 +329,5 @@ class FilledTransaction implements Transaction {
     };
   }
 }
+
+const describeCommit = ({ committed }: CommitResult): string => (committed ? 'committed' : 'conflict');

@@ -3,6 +3,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
 import type { Random } from '../kernel/clock.ts';
+import type { StepObserver } from '../kernel/steps.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { Database } from '../storage/database.ts';
@@ -28,6 +29,7 @@ interface Parts {
   readonly idempotency: IdempotencyKeys;
   readonly transactions: Transactions;
   readonly changeControl: ChangeControl;
+  readonly steps?: StepObserver | undefined;
   holdsLease(): Promise<boolean>;
   readonly onOutcome: OutcomeObserver;
   readonly onChange?: PaymentChangeWriter;

@@ -6,6 +6,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure } from '../kernel/failure.ts';
 import { MonotonicIds } from '../kernel/ids.ts';
 import { truncatePan } from '../kernel/pan.ts';
+import type { StepObserver } from '../kernel/steps.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Placeholders } from '../placeholders/placeholders.ts';
 import type { TokenFormat } from '../vault/scheme.ts';
@@ -65,6 +66,7 @@ export class Payments {
   readonly #notifications: ProcessorNotifications;
   readonly #time: TrustedTime;
   readonly #ids: MonotonicIds;
+  readonly #steps: StepObserver | undefined;
 
   constructor(options: {
     transactions: Transactions;
@@ -75,6 +77,7 @@ export class Payments {
     notifications: ProcessorNotifications;
     time: TrustedTime;
     random: Random;
+    steps?: StepObserver | undefined;
   }) {
     this.#transactions = options.transactions;
     this.#vault = options.vault;
@@ -83,6 +86,7 @@ export class Payments {
     this.#repository = options.repository;
     this.#notifications = options.notifications;
     this.#time = options.time;
+    this.#steps = options.steps;
     this.#ids = new MonotonicIds(() => options.time.steadyNow(), options.random);
   }
 
@@ -131,7 +135,12 @@ export class Payments {
   async send(intent: Intent): Promise<Sent> {
     const { loaded, configured, authorization } = intent;
     const { tenant, payment, operation } = loaded;
-    const processor = new TimedProcessor({ tenant, configured, clock: () => this.#time.steadyNow() });
+    const processor = new TimedProcessor({
+      tenant,
+      configured,
+      clock: () => this.#time.steadyNow(),
+      steps: this.#steps,
+    });
     if (authorization !== undefined)
       return { outcome: await processor.authorize(operation, authorization.order, authorization.card) };
     // While it is in progress no other operation starts, so there is nothing to read when only the first one precedes it.

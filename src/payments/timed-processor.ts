@@ -1,5 +1,6 @@
 import { type Clock, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import type { StepObserver } from '../kernel/steps.ts';
 import type { Operation, Payment } from './payment.ts';
 import type { ConfiguredProcessor } from './payment-activations.ts';
 import {
@@ -31,10 +32,18 @@ export class TimedProcessor {
   readonly #clock: Clock;
   readonly #timeout: number;
 
-  constructor(options: { tenant: Tenant; configured: ConfiguredProcessor; clock: Clock }) {
+  readonly #steps: StepObserver | undefined;
+
+  constructor(options: {
+    tenant: Tenant;
+    configured: ConfiguredProcessor;
+    clock: Clock;
+    steps?: StepObserver | undefined;
+  }) {
     this.#tenant = options.tenant;
     this.#configured = options.configured;
     this.#clock = options.clock;
+    this.#steps = options.steps;
     this.#timeout = recoveryTimes(options.configured.settings).timeout;
   }
 
@@ -70,20 +79,20 @@ export class TimedProcessor {
   /** Captures what an operation of type payment authorized, under the reference of that operation. */
   captureAuthorized(payment: Payment, operation: Operation, history: PaymentHistory): Promise<Outcome> {
     const amount = { minor: payment.amount, currency: payment.currency };
-    return this.#within(namesOf(operation), (call) => this.#processor.capture(call, history, amount));
+    return this.#within(namesOf(operation), 'capture', (call) => this.#processor.capture(call, history, amount));
   }
 
   /** A repeated void is idempotent. */
   repeatVoid(operation: Operation, history: PaymentHistory): Promise<Outcome> {
-    return this.#within(namesOf(operation), (call) => this.#processor.void(call, history));
+    return this.#within(namesOf(operation), 'void', (call) => this.#processor.void(call, history));
   }
 
   inquire(history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
-    return this.#within(subject, (call) => this.#processor.inquire(call, history, subject));
+    return this.#within(subject, 'inquire', (call) => this.#processor.inquire(call, history, subject));
   }
 
   reverse(history: PaymentHistory, subject: OperationRef): Promise<ReversalResult> {
-    return this.#within(subject, (call) => this.#processor.reverse(call, history, subject));
+    return this.#within(subject, 'reverse', (call) => this.#processor.reverse(call, history, subject));
   }
 
   /**
@@ -94,15 +103,18 @@ export class TimedProcessor {
   #send(operation: Operation, act: (call: ProcessorCall) => Promise<Outcome>): Promise<Outcome> {
     const age = this.#clock() - operation.createdAt;
     if (age < -CLOCK_STEP_MS || Math.abs(age) >= this.#timeout) return Promise.resolve({ kind: 'not-sent' });
-    return this.#within(namesOf(operation), act, this.#timeout - Math.abs(age));
+    return this.#within(namesOf(operation), operation.type, act, this.#timeout - Math.abs(age));
   }
 
   async #within<T extends Outcome | InquiryResult | ReversalResult>(
     names: OperationNames,
+    operation: string,
     act: (call: ProcessorCall) => Promise<T>,
     time = this.#timeout,
   ): Promise<T | Unknown> {
-    const answer = await this.#inTime(names, act, time);
+    const run = (): Promise<T | Unknown> => this.#inTime(names, act, time);
+    const step = { name: 'processor', processor: this.#configured.name, operation } as const;
+    const answer = await (this.#steps === undefined ? run() : this.#steps.observe(step, run, ({ kind }) => kind));
     if (answer.kind === 'unknown') this.lastProblem = answer.problem;
     else if (answer.kind === 'not-found') this.lastProblem = 'not-found';
     return answer;
