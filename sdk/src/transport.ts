@@ -89,9 +89,8 @@ export class Transport {
     const retries = this.#options.maxRetries ?? DEFAULTS.maxRetries;
     for (let attempt = 0; ; attempt++) {
       const left = deadline - performance.now();
-      const outcome = await this.#attempt(outgoing, idempotencyKey, left, options.signal);
-      if (!(outcome instanceof ConnectionError) && outcome.status >= 200 && outcome.status < 300)
-        return parse(outcome.text) as T;
+      const outcome = checkBody(await this.#attempt(outgoing, idempotencyKey, left, options.signal), idempotencyKey);
+      if (!(outcome instanceof ConnectionError) && isSuccess(outcome)) return parse(outcome.text) as T;
       const error = outcome instanceof ConnectionError ? outcome : toRefusedError(toRefusal(outcome));
       const waits = backOff(attempt, outcome instanceof ConnectionError ? undefined : toRefusal(outcome).retryAfter);
       const isRetryable = outcome instanceof ConnectionError || RETRYABLE.has(outcome.status);
@@ -135,6 +134,16 @@ export class Transport {
       outgoing.end(bytes);
     });
   }
+}
+
+const isSuccess = ({ status }: Response): boolean => status >= 200 && status < 300;
+
+/** A success without a JSON object is from something between client and service: whether the call had its effect is unknown. */
+function checkBody(outcome: Response | ConnectionError, key: string | undefined): Response | ConnectionError {
+  if (outcome instanceof ConnectionError || !isSuccess(outcome)) return outcome;
+  const body = parse(outcome.text);
+  const isObject = typeof body === 'object' && body !== null;
+  return isObject ? outcome : new ConnectionError('the response is none of cardvault', key);
 }
 
 function collect(response: IncomingMessage, resolve: (response: Response) => void, fail: (error: Error) => void): void {

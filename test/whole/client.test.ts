@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:https';
+import { Agent, createServer, request as forward } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -189,6 +189,56 @@ describe('the client', { timeout: 120_000 }, () => {
     patient.close();
     lossy.closeAllConnections();
     lossy.close();
+  });
+
+  test('has one effect whatever happens to responses, and says when the effect is unknown', async () => {
+    const agent = new Agent({ ca: options.ca, keepAlive: true });
+    /** How each response of the service is spoilt on its way, in turn. */
+    const fates = ['lost', 'cut', 'late', 'foreign', 'conflict', 'passed'];
+    let [requests, effects] = [0, 0];
+    const { certificate, key } = await loadOrCreateLocalIdentity(join(service.directory, 'tls'), service.now);
+    const between = createServer({ cert: certificate, key }, (request, response) => {
+      const fate = fates[requests++ % fates.length];
+      const upstream = forward(
+        `${options.baseUrl}${request.url}`,
+        { method: request.method ?? '', headers: { ...request.headers, host: 'localhost' }, agent },
+        async (answer) => {
+          const body = Buffer.concat(await answer.toArray());
+          const status = answer.statusCode ?? 0;
+          if (status === 200 && answer.headers['idempotent-replayed'] === undefined) effects++;
+          if (fate === 'lost') request.socket.destroy();
+          else if (fate === 'foreign') response.writeHead(200).end('<html>Sign in to the network</html>');
+          else if (fate === 'conflict') response.writeHead(409, { 'retry-after': '0' }).end('{}');
+          else response.writeHead(status, { 'content-length': body.length });
+          if (fate === 'passed') response.end(body);
+          if (fate === 'cut' || fate === 'late') response.write(body.subarray(0, body.length / 2));
+          if (fate === 'cut') setTimeout(() => request.socket.destroy(), 20);
+        },
+      );
+      request.pipe(upstream);
+    });
+    await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `https://localhost:${(between.address() as AddressInfo).port}`;
+    const patient = new CardvaultClient({ ...options, baseUrl, attemptTimeoutMs: 1500, maxRetries: 8 });
+    const paid = await patient.payments.create(order('payment', { amount: 10 }) as never);
+    assert.equal(paid.data.transaction_info.status, 'Collected');
+    assert.deepEqual([requests, effects], [fates.length, 1]);
+    requests = 0;
+    const impatient = new CardvaultClient({ ...options, baseUrl, maxRetries: 0 });
+    const payment = order('payment', { amount: 10 }) as never;
+    const unknown = await impatient.payments.create(payment).catch((error: unknown) => error);
+    assert.ok(unknown instanceof ConnectionError && unknown.idempotencyKey !== undefined);
+    const again = { idempotencyKey: unknown.idempotencyKey };
+    await patient.payments.create(payment, again);
+    assert.equal(effects, 2);
+    // The same key with another body has no effect.
+    const other = order('payment', { amount: 11 }) as never;
+    await assert.rejects(client.payments.create(other, again), InvalidRequestError);
+    patient.close();
+    impatient.close();
+    agent.destroy();
+    between.closeAllConnections();
+    between.close();
   });
 
   test('is packed, installed into an empty project, and works there', { timeout: 90_000 }, async () => {
