@@ -31,6 +31,8 @@ export const PACE = {
 };
 
 export interface Options extends TestbedOptions {
+  /** Instead of the faults of `npm run chaos`. */
+  readonly faults?: readonly Fault[];
   /** Names of the faults; empty: all that this machine supports. */
   readonly only: readonly string[];
   /** Rounds start until this number of milliseconds has passed; 0: one round. */
@@ -80,7 +82,7 @@ export async function runChaos(options: Options): Promise<Outcome> {
   const testbed = await Testbed.set(options);
   try {
     const skipped: { name: string; why: string }[] = [];
-    const plan = FAULTS.filter((fault) => {
+    const plan = (options.faults ?? FAULTS).filter((fault) => {
       const isWanted = options.only.length === 0 || options.only.includes(fault.name);
       const why = isWanted ? fault.lacks?.(testbed) : undefined;
       if (why !== undefined) skipped.push({ name: fault.name, why });

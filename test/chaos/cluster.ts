@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -30,8 +30,25 @@ export interface ClusterOptions {
   readonly diskMegabytes: number | undefined;
 }
 
+/** Two servers of one database, and who decides which of them accepts writes. */
+export interface DatabaseCluster {
+  /** Such as `15.18`. */
+  readonly release: string;
+  readonly ports: readonly number[];
+  address(ports: readonly number[]): string;
+  query(sql: string): Promise<Row[]>;
+  killPrimary(): Promise<void>;
+  /** Resolves when the standby accepts writes. */
+  promote(): Promise<void>;
+  /** Resolves when the server that is not the primary is its synchronous standby again. */
+  addStandby(): Promise<void>;
+  fillDisk(): void;
+  freeDisk(): void;
+  stop(): Promise<void>;
+}
+
 /** Two PostgreSQL servers: the primary acknowledges a commit when the standby has it on disk as well. */
-export class Cluster {
+export class Cluster implements DatabaseCluster {
   readonly release: string;
   readonly ports: readonly number[];
   readonly #home: Home;
@@ -110,11 +127,35 @@ export class Cluster {
     for (const folder of [standby.data, standby.log]) empty(folder);
     const from = this.#login(primary, 'postgres');
     const copied = ['-d', from, '-D', standby.data, '--waldir', standby.log, '-X', 'stream', '-c', 'fast', '--no-sync'];
-    await runBeside(this.#home, join(this.#bin, 'pg_basebackup'), copied);
+    const program = join(this.#bin, 'pg_basebackup');
+    if (existsSync(program)) await runBeside(this.#home, program, copied);
+    else await this.#copyBase(primary, standby);
     this.#configure(standby, { primary_conninfo: `${from}?application_name=${standby.name}` });
     this.#write(join(standby.data, 'standby.signal'), '');
     await standby.server.start();
     await this.#waitForCommits(primary, standby);
+  }
+
+  /** Makes a base backup by the functions of the server: packages of the server alone have no pg_basebackup. */
+  async #copyBase(primary: Member, standby: Member): Promise<void> {
+    const client = new Client({ connectionString: this.#login(primary, 'postgres') });
+    await client.connect();
+    try {
+      const isOld = Number.parseInt(this.release, 10) < 15;
+      await client.query(
+        isOld ? `select pg_start_backup('base', true, false)` : `select pg_backup_start('base', true)`,
+      );
+      // Files come and go while they are copied; what is missing in the end keeps the standby from starting.
+      const copy = 'cp -a "$1"/. "$2"; cd "$2" && rm -rf pg_wal postmaster.pid postmaster.opts pg_replslot/*; true';
+      await runBeside(this.#home, '/bin/sh', ['-c', copy, 'copy', primary.data, standby.data]);
+      const stop = isOld ? 'pg_stop_backup(false, false)' : 'pg_backup_stop(false)';
+      const { rows } = await client.query(`select labelfile from ${stop}`);
+      this.#write(join(standby.data, 'backup_label'), String(rows[0]?.labelfile));
+      await runBeside(this.#home, '/bin/sh', ['-c', 'cp -a "$1"/. "$2"', 'copy', primary.log, standby.log]);
+      symlinkSync(standby.log, join(standby.data, 'pg_wal'));
+    } finally {
+      await client.end();
+    }
   }
 
   /** Copies the primary's data. */
@@ -188,23 +229,29 @@ export class Cluster {
     const client = new Client({ connectionString: this.#login(member, database) });
     await client.connect();
     try {
-      const { rows, fields } = await client.query(sql);
-      // Types without a JavaScript number: bigint.
-      const wide = fields.filter(({ dataTypeID }) => dataTypeID === 20).map(({ name }) => name);
-      for (const row of rows) for (const name of wide) if (row[name] !== null) row[name] = Number(row[name]);
-      return rows;
+      return await queryRows(client, sql);
     } finally {
       await client.end();
     }
   }
 }
 
-const SETTINGS = {
+/** Integers of 64 bits, for which pg returns texts, are numbers here. */
+export async function queryRows(client: Client, sql: string): Promise<Row[]> {
+  const { rows, fields } = await client.query(sql);
+  const wide = fields.filter(({ dataTypeID }) => dataTypeID === 20).map(({ name }) => name);
+  for (const row of rows) for (const name of wide) if (row[name] !== null) row[name] = Number(row[name]);
+  return rows;
+}
+
+/** On the command line of every server. */
+export const SETTINGS = {
   listen_addresses: '127.0.0.1',
   shared_buffers: '64MB',
   max_connections: '100',
   max_wal_size: '256MB',
   wal_level: 'replica',
+  wal_keep_size: '128MB',
   hot_standby: 'on',
   synchronous_commit: 'on',
   fsync: 'on',
@@ -221,7 +268,7 @@ async function runBeside(home: Home, program: string, args: readonly string[]): 
   if (code !== 0) throw new Error(`${basename(program)}: ${output}`);
 }
 
-const newPassword = (): string => randomBytes(16).toString('hex');
+export const newPassword = (): string => randomBytes(16).toString('hex');
 
 const empty = (folder: string): void => {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true });

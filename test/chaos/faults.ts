@@ -1,8 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SeededRandom } from '../simulation/seeded-random.ts';
-import type { Cluster } from './cluster.ts';
+import type { DatabaseCluster } from './cluster.ts';
 import type { NetworkLink } from './network-link.ts';
 import type { Node } from './node.ts';
+import { PatroniCluster } from './patroni.ts';
 import type { Testbed } from './testbed.ts';
 
 /** Start and end of a fault, in milliseconds of the right clock, and the affected nodes. */
@@ -39,7 +40,10 @@ const STOOD_STILL_MS = 10_000;
 
 const needsCluster = ({ cluster }: Testbed): string | undefined =>
   cluster === undefined ? 'it needs PostgreSQL' : undefined;
-const clusterOf = ({ cluster }: Testbed): Cluster => cluster as Cluster;
+const needsPatroni = ({ cluster }: Testbed): string | undefined =>
+  cluster instanceof PatroniCluster ? undefined : 'it needs Patroni';
+const clusterOf = ({ cluster }: Testbed): DatabaseCluster => cluster as DatabaseCluster;
+const patroniOf = ({ cluster }: Testbed): PatroniCluster => cluster as PatroniCluster;
 const named = ({ number }: Node): string => `node ${number}`;
 
 /** A fault from its start until its end. */
@@ -95,6 +99,42 @@ export const FAULTS: readonly Fault[] = [
       return { began, ended: Date.now(), whom: 'all nodes' };
     },
     repair: (testbed) => clusterOf(testbed).addStandby(),
+  },
+  {
+    name: 'manager-kill',
+    about: 'kill -9 of Patroni beside the primary, which continues while the standby takes over',
+    lacks: needsPatroni,
+    async run(testbed) {
+      const cluster = patroniOf(testbed);
+      const began = Date.now();
+      await cluster.killManager();
+      await cluster.promote();
+      return { began, ended: Date.now(), whom: 'all nodes' };
+    },
+    repair: (testbed) => clusterOf(testbed).addStandby(),
+  },
+  {
+    name: 'switchover',
+    about: 'a planned change of the primary by Patroni',
+    lacks: needsPatroni,
+    async run(testbed) {
+      const began = Date.now();
+      await patroniOf(testbed).switchOver();
+      return { began, ended: Date.now(), whom: 'all nodes' };
+    },
+    repair: (testbed) => clusterOf(testbed).addStandby(),
+  },
+  {
+    name: 'pooler-kill',
+    about: 'kill -9 of PgBouncer before each server, which is started again',
+    lacks: ({ poolers }) => (poolers.length > 0 ? undefined : 'it needs PgBouncer'),
+    async run({ poolers }) {
+      const began = Date.now();
+      await Promise.all(poolers.map((pooler) => pooler.kill()));
+      await wait(DOWN_MS);
+      await Promise.all(poolers.map((pooler) => pooler.restart()));
+      return { began, ended: Date.now(), whom: 'all nodes' };
+    },
   },
   {
     name: 'reset',

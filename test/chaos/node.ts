@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { runWithSettings } from '../fixtures/command.ts';
-import { type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
+import { runCommand, type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
 import type { Attempt, ChaosResponse, Interruption, PlannedRequest } from './ledger.ts';
 
 /** How long a client waits for a response. */
@@ -45,6 +45,8 @@ export class Node {
   readonly directory: string;
   /** Its settings. */
   readonly variables: Readonly<Record<string, string>>;
+  /** The command of the program that its next start runs; undefined: this one. */
+  bin: string | undefined;
   /** Its output when it ended without being killed. */
   readonly endings: string[] = [];
   readonly #downs: Span[] = [];
@@ -56,8 +58,9 @@ export class Node {
   #isWanted = false;
   #starting: Promise<void> = Promise.resolve();
 
-  constructor(number: number, directory: string, variables: Readonly<Record<string, string>>) {
+  constructor(number: number, directory: string, variables: Readonly<Record<string, string>>, bin?: string) {
     this.number = number;
+    this.bin = bin;
     this.directory = directory;
     mkdirSync(directory, { recursive: true });
     this.variables = variables;
@@ -74,7 +77,7 @@ export class Node {
   async #serve(): Promise<void> {
     const options = `${process.env['NODE_OPTIONS'] ?? ''} --import ${CLOCK}`.trim();
     const variables = { ...this.variables, NODE_OPTIONS: options, CHAOS_CLOCK: this.#clockFile };
-    const serving = await startProcess(this.directory, variables);
+    const serving = await startProcess(this.directory, variables, this.bin);
     const { child } = serving;
     LIVING.add(child);
     child.once('exit', () => LIVING.delete(child));
@@ -173,8 +176,9 @@ export class Node {
     );
   }
 
-  /** Runs a command beside it. */
+  /** Runs a command beside it, of the same program. */
   command(...args: readonly string[]): Promise<{ code: number | null; out: string; err: string }> {
+    if (this.bin !== undefined) return runCommand(this.directory, args, this.variables, this.bin);
     return runWithSettings({ CARDVAULT_DATA_DIR: this.directory, ...this.variables }, ...args);
   }
 

@@ -27,6 +27,8 @@ const { values } = parseArgs({
     clients: { type: 'string', default: '12' },
     workers: { type: 'string', default: '1' },
     sqlite: { type: 'boolean', default: false },
+    patroni: { type: 'boolean', default: false },
+    pgbouncer: { type: 'boolean', default: false },
     'no-write': { type: 'boolean', default: false },
   },
 });
@@ -38,7 +40,7 @@ const workers = Number(values.workers);
 if (unknown.length > 0 || !(minutes >= 0) || !Number.isInteger(seed) || !(clients >= 1) || !(workers >= 1)) {
   const names = FAULTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join('\n');
   process.stderr.write(
-    `usage: npm run chaos -- [--minutes N] [--seed N] [--only FAULT] [--clients N] [--workers N] [--no-write]\n${names}\n`,
+    `usage: npm run chaos -- [--minutes N] [--seed N] [--only FAULT] [--clients N] [--workers N] [--sqlite | --patroni | --pgbouncer] [--no-write]\n${names}\n`,
   );
   process.exit(2);
 }
@@ -66,7 +68,9 @@ const log = (line: string): void => {
 log(`seed ${seed}`);
 const outcome = await runChaos({
   database: values.sqlite ? 'sqlite' : 'postgres',
-  diskMegabytes: isAlone ? 512 + Math.ceil(64 * minutes) : undefined,
+  ...(values.patroni && { manager: 'patroni' }),
+  ...(values.pgbouncer && { pooler: 'pgbouncer' }),
+  diskMegabytes: isAlone && !values.patroni ? 512 + Math.ceil(64 * minutes) : undefined,
   seed,
   workers,
   only: values.only,
@@ -81,7 +85,12 @@ for (const { name, why } of outcome.skipped) log(`left out: ${name}, because ${w
 process.stdout.write(`${aligned(recoveryTable(outcome))}\n\n${aligned(errorTable(outcome))}\n\n${summary(outcome)}\n`);
 for (const finding of outcome.findings.slice(0, SHOWN_FINDINGS)) process.stdout.write(`FOUND ${finding}\n`);
 const isWhole =
-  values.only.length === 0 && workers === 1 && outcome.release !== undefined && outcome.findings.length === 0;
+  values.only.length === 0 &&
+  workers === 1 &&
+  !values.patroni &&
+  !values.pgbouncer &&
+  outcome.release !== undefined &&
+  outcome.findings.length === 0;
 if (isWhole && !values['no-write'])
   writeFileSync(RESULTS, withSection(readFileSync(RESULTS, 'utf8'), 'chaos', section(outcome, new Date())));
 // A connection that was cut in half may still be open.

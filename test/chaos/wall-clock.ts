@@ -2,14 +2,15 @@ import { readFileSync } from 'node:fs';
 
 /**
  * Preloaded into a node: its wall clock obeys the file that CHAOS_CLOCK names. Nothing in it: the clock is right; `stop`:
- * it stands still from now on; a number: it is so many milliseconds ahead. Other clocks of the process run on.
+ * it stands still from now on; a number: it is so many milliseconds ahead. Other clocks of the process run on. Without such a
+ * file, CHAOS_CLOCK_AHEAD is a number of milliseconds that lasts.
  */
 const POLL_INTERVAL_MS = 20;
 
 const file = process.env['CHAOS_CLOCK'] ?? '';
 const now = Date.now.bind(Date);
 let stoodStillAt: number | undefined;
-let aheadMs = 0;
+let aheadMs = Number(process.env['CHAOS_CLOCK_AHEAD'] ?? 0);
 
 function obey(): void {
   let text = '';
@@ -22,7 +23,5 @@ function obey(): void {
   aheadMs = text === 'stop' ? 0 : Number(text);
 }
 
-if (file !== '') {
-  Date.now = () => stoodStillAt ?? now() + aheadMs;
-  setInterval(obey, POLL_INTERVAL_MS).unref();
-}
+if (file !== '' || aheadMs !== 0) Date.now = () => stoodStillAt ?? now() + aheadMs;
+if (file !== '') setInterval(obey, POLL_INTERVAL_MS).unref();

@@ -1,71 +1,42 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { pathToFileURL } from 'node:url';
 import { Client } from 'pg';
 import { readMigrations, schemaVersion } from '../../src/storage/migrate.ts';
 import { BLOCKED, type Node, Nodes, withDeadline } from '../fixtures/nodes.ts';
-import type { ServiceProcess } from '../fixtures/service-process.ts';
+import { runCommand, type ServiceProcess, startProcess } from '../fixtures/service-process.ts';
 import { CAPTURES, capture, cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
+import { addMigrations, COMPATIBLE, copyProgram, INCOMPATIBLE } from '../upgrade/next-version.ts';
+import type { ReleasedProgram } from '../upgrade/releases.ts';
 
-type Version = Pick<typeof import('../fixtures/service-process.ts'), 'startProcess' | 'runCommand'> & {
-  readonly folder: string;
-  readonly bin: string;
-};
-
-const ROOT = join(import.meta.dirname, '..', '..');
 const PRESENT = readMigrations().at(-1)?.version ?? 0;
-const four = (version: number): string => String(version).padStart(4, '0');
 
-const RELEASE = '-- release: 9.0.0\n';
-const EXPANDS = `${RELEASE}-- compatible-from: ${four(PRESENT)}
-alter table accounts add column region text;
+const EXPANDS = `${COMPATIBLE}alter table accounts add column region text;
 create index accounts_by_region on accounts (region);
 `;
-const BREAKS = `${RELEASE}alter table accounts add column zone text;\n`;
-const FAILS = `${RELEASE}-- compatible-from: ${four(PRESENT)}
-alter table accounts add column half text;
+const BREAKS = `${INCOMPATIBLE}alter table accounts add column zone text;\n`;
+const FAILS = `${COMPATIBLE}alter table accounts add column half text;
 alter table nowhere add column other text;
 `;
 
 describe('a rolling upgrade', { timeout: 240_000 }, () => {
   let nodes: Nodes;
-  let copy: Version;
+  let copy: ReleasedProgram;
   let old: Node;
   let caller: Awaited<ReturnType<Nodes['newCaller']>>;
   before(async () => {
     nodes = await Nodes.overShared();
-    copy = await copyProject();
+    copy = copyProgram(join(nodes.folder, 'copy'));
     old = await nodes.start();
     caller = await nodes.newCaller();
   });
   after(() => nodes.end());
 
-  /** Returns the version in a copy of the project, to which tests add migrations. */
-  async function copyProject(): Promise<Version> {
-    const folder = join(nodes.folder, 'copy');
-    mkdirSync(folder);
-    for (const part of ['src', 'console', 'bin', 'package.json'])
-      cpSync(join(ROOT, part), join(folder, part), { recursive: true });
-    const isNeeded = (path: string): boolean => !path.endsWith('.test.ts');
-    cpSync(join(ROOT, 'test'), join(folder, 'test'), { recursive: true, filter: isNeeded });
-    symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-    const { startProcess, runCommand }: Version = await import(
-      pathToFileURL(join(folder, 'test/fixtures/service-process.ts')).href
-    );
-    return { startProcess, runCommand, folder, bin: join(folder, 'bin/cardvault.mjs') };
-  }
-  /** Gives the copy these migrations in addition to those of this version. */
-  function addMigrations(...migrations: readonly string[]): void {
-    for (const [index, sql] of migrations.entries())
-      writeFileSync(join(copy.folder, 'src/storage/migrations', `${four(PRESENT + 1 + index)}_later.sql`), sql);
-  }
   /** The compiled sources of the copy are removed with it. */
   const variables = () => ({ ...nodes.variables, NODE_COMPILE_CACHE: join(copy.folder, 'compiled') });
   const startNewer = async (): Promise<ServiceProcess> =>
-    nodes.keep(await copy.startProcess(nodes.newFolder(), variables()));
+    nodes.keep(await startProcess(nodes.newFolder(), variables(), copy.bin));
   const schema = async (): Promise<number> => schemaVersion((await nodes.core()).database);
   const columns = async (table: string): Promise<unknown[]> =>
     (await nodes.rows('select column_name as name from information_schema.columns where table_name = ?', table)).map(
@@ -89,8 +60,8 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   }
 
   test('a start of the new version that fails or is killed midway leaves the old nodes and the schema unchanged', async () => {
-    addMigrations(FAILS);
-    const { code, out, err } = await copy.runCommand(nodes.newFolder(), ['serve'], variables());
+    addMigrations(copy, FAILS);
+    const { code, out, err } = await runCommand(nodes.newFolder(), ['serve'], variables(), copy.bin);
     assert.equal(code, 1);
     assert.equal(out, '');
     assert.match(err, /the schema could not be brought up to date: 42P01/);
@@ -99,7 +70,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
     await worksBeside(old);
 
     // Inside its transaction, where it waits for a table that a transaction reads.
-    addMigrations(EXPANDS);
+    addMigrations(copy, EXPANDS);
     const reader = new Client({ connectionString: nodes.address });
     await reader.connect();
     await reader.query('begin; select 1 from accounts');
@@ -118,7 +89,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   });
 
   test('a compatible migration: both versions start and work concurrently', async () => {
-    addMigrations(EXPANDS);
+    addMigrations(copy, EXPANDS);
     const newer = await startNewer();
     assert.equal(await schema(), PRESENT + 1);
     await worksBeside(old, newer);
@@ -131,8 +102,8 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
   });
 
   test('an incompatible migration is refused while older nodes run, and they continue', async () => {
-    addMigrations(EXPANDS, BREAKS);
-    const { code, out, err } = await copy.runCommand(nodes.newFolder(), ['serve'], variables());
+    addMigrations(copy, EXPANDS, BREAKS);
+    const { code, out, err } = await runCommand(nodes.newFolder(), ['serve'], variables(), copy.bin);
     assert.equal(code, 1);
     assert.equal(out, '');
     assert.match(
@@ -157,7 +128,7 @@ describe('a rolling upgrade', { timeout: 240_000 }, () => {
       assert.equal(err, `cardvault: ${reason}\n`);
     }
     await worksBeside(newer);
-    const { out } = await copy.runCommand(nodes.folder, ['audit', 'verify', '--json'], variables());
+    const { out } = await runCommand(nodes.folder, ['audit', 'verify', '--json'], variables(), copy.bin);
     assert.equal(JSON.parse(out).ok, true);
   });
 });
