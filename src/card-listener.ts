@@ -37,8 +37,8 @@ export interface CardListener extends CardFormListener {
 export function createCardListener(parts: CardListenerParts): CardListener {
   const { config, log } = parts;
   const files = loadCardFormFiles(FOLDER);
-  const state = { isServed: false };
-  const origin = (): string => originOf(config, listeners?.ports.cards ?? config.ports.cards);
+  const state = { isServed: false, origin: originOf(config, config.ports.cards) };
+  const origin = (): string => state.origin;
   const listeners = files && createListeners(parts, files, origin);
   return {
     get port() {
@@ -54,6 +54,8 @@ export function createCardListener(parts: CardListenerParts): CardListener {
       }
       try {
         await listeners.listen({ cards: config.ports.cards }, { hosts: config.hosts, tls });
+        // Every request needs it, and the port costs a call of the operating system.
+        state.origin = originOf(config, listeners.ports.cards ?? config.ports.cards);
         state.isServed = true;
       } catch (error) {
         if (!(error instanceof ListenError) || !config.cardForm.mayBeMissing) throw error;

@@ -81,11 +81,9 @@ const FORM_HEADERS = {
 
 /** Headers of every response of the listener. */
 export function cardFormHeaders(origin: () => string, strictTransport: string): () => Readonly<Record<string, string>> {
-  return () => ({
-    'referrer-policy': 'no-referrer',
-    'cross-origin-resource-policy': 'same-origin',
-    ...(new URL(origin()).hostname !== 'localhost' && { 'strict-transport-security': strictTransport }),
-  });
+  const local = { 'referrer-policy': 'no-referrer', 'cross-origin-resource-policy': 'same-origin' };
+  const strict = { ...local, 'strict-transport-security': strictTransport };
+  return () => (/^https:\/\/localhost(?::|$)/.test(origin()) ? local : strict);
 }
 
 export function cardFormRoutes(parts: CardFormParts): PublicRoute[] {
