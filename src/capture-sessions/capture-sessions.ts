@@ -36,6 +36,7 @@ import {
   type ListedSession,
   listSessions,
   removeSessions,
+  type StoredSession,
 } from './session-store.ts';
 
 const ID_LETTERS = 24;
@@ -153,20 +154,24 @@ export class CaptureSessions {
     this.#end(transaction, session, 'cancelled');
   }
 
-  /** Finds a session for the card form; undefined when there is none, or none any more. */
-  async findForForm(id: string): Promise<SessionView | undefined> {
-    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
-    return stored === undefined || this.#isRemovable(stored.session) ? undefined : this.#view(stored.session);
+  /** Finds the pages that may frame the form of a session, whatever its status; undefined for an unknown or removed one. */
+  async findOrigins(id: string): Promise<readonly string[] | undefined> {
+    return (await this.#findPresent(id))?.session.settings.allowedOrigins;
   }
 
   /** Returns the session when the secret is its own. Throws `unknown_session`, and `session_secret` for any other. */
   async authorize(id: string, secret: string | undefined): Promise<SessionView> {
-    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
-    if (stored === undefined || this.#isRemovable(stored.session)) throw unknownSession();
+    const stored = await this.#findPresent(id);
+    if (stored === undefined) throw unknownSession();
     const { session } = stored;
     const given = digestOf(secret !== undefined && SECRET.test(secret) ? secret : '');
     if (!isSameDigest(given, stored.secret)) throw new Failure('session_secret');
     return this.#view(session);
+  }
+
+  async #findPresent(id: string): Promise<StoredSession | undefined> {
+    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
+    return stored === undefined || this.#isRemovable(stored.session) ? undefined : stored;
   }
 
   /** The hosted page's way back; repeats are harmless. */

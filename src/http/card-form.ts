@@ -148,12 +148,11 @@ async function sendForm(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const { sessions, files } = parts;
-  const found = await sessions.findForForm(idOf(request));
-  if (found === undefined) {
+  const origins = await sessions.findOrigins(idOf(request));
+  if (origins === undefined) {
     take(parts, request);
     reply.code(404);
   }
-  const origins = found?.session.settings.allowedOrigins;
   reply.headers(FORM_HEADERS).header('content-security-policy', policyOf(files, origins ?? []));
   return sendBest(documents(origins), request, reply);
 }
