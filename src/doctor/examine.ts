@@ -71,6 +71,7 @@ export interface Installation {
     readonly otlp: { readonly headersFile: string | undefined } | undefined;
     readonly tls: { readonly certificate: { readonly keyFile: string } | undefined };
   };
+  readonly traces: { readonly headersFile: string | undefined } | undefined;
   readonly workers: number;
   readonly keyPeriods: KeyPeriods;
   readonly backupMaxAges: Readonly<Record<'backup' | 'drill', number | undefined>>;
@@ -189,7 +190,7 @@ function listPasswords({ database, smtp }: Installation): string[] {
 const PARTS = ['', '-wal', '-shm'];
 
 function examineFiles(installation: Installation, user: number | undefined): readonly Check[] {
-  const { dataDirectory, database, rootKey, tlsFiles, smtp, auditReceivers, unsealPeers } = installation;
+  const { dataDirectory, database, rootKey, tlsFiles, smtp, auditReceivers, traces, unsealPeers } = installation;
   const access: Access = { user, group: groupIdOf(rootKey.group) };
   const tls = tlsFolderOf(dataDirectory);
   const databaseFile = database.kind === 'sqlite' ? database.file : undefined;
@@ -207,6 +208,7 @@ function examineFiles(installation: Installation, user: number | undefined): rea
     database.kind === 'postgres' ? database.address.sslKey : undefined,
     smtp?.passwordFile,
     auditReceivers.otlp?.headersFile,
+    traces?.headersFile,
     auditReceivers.tls.certificate?.keyFile,
     unsealPeers?.identity.key,
   ];
