@@ -20,6 +20,7 @@ const env = {
   CARDVAULT_SANDBOX_PORT: String(PORTS.sandbox),
   CARDVAULT_CONSOLE_PORT: String(PORTS.console),
   CARDVAULT_CAPTURE_PORT: String(PORTS.cards),
+  CARDVAULT_LOG_LEVEL: 'warn',
   // Webhooks go to no private address, unless the operator allows it.
   CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8,::1',
 };

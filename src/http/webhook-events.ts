@@ -22,7 +22,7 @@ const STATUS_EVENTS: Readonly<Record<Status, EventType | undefined>> = {
 };
 
 /** Returns the types of the events of a change, in the order in which they are sent. Pure. */
-export function eventsOf({ before, after }: PaymentChange): EventType[] {
+export function listEventTypes({ before, after }: PaymentChange): EventType[] {
   const events: EventType[] = [];
   const wasInDoubt = before.reconciliation.inDoubtSince !== undefined;
   const isInDoubt = after.reconciliation.inDoubtSince !== undefined;
@@ -38,7 +38,7 @@ export function eventsOf({ before, after }: PaymentChange): EventType[] {
 export const paymentEvents =
   (outbox: Outbox): PaymentChangeWriter =>
   async (transaction: Transaction, tenant: Tenant, change: PaymentChange) => {
-    const types = eventsOf(change);
+    const types = listEventTypes(change);
     if (types.length === 0 || !(await outbox.isWanted(tenant, types))) return;
     const data = formatPaymentData(change.after);
     for (const type of types) await outbox.emit(transaction, tenant, { type, data });

@@ -20,8 +20,8 @@ import {
   findEndpoint,
   findEvent,
   findLastSuccess,
+  findNextWaitingEndpoint,
   listDue,
-  nextWaitingEndpoint,
   noteAttempt,
   updateEndpoint,
   type WaitingEndpoint,
@@ -124,9 +124,9 @@ export class Dispatcher {
   async #listDueEndpoints(): Promise<WaitingEndpoint[]> {
     const now = this.#clock();
     const found: WaitingEndpoint[] = [];
-    for (let next = await nextWaitingEndpoint(this.#database, undefined); next !== undefined; ) {
+    for (let next = await findNextWaitingEndpoint(this.#database, undefined); next !== undefined; ) {
       if (next.dueAt <= now) found.push(next);
-      next = await nextWaitingEndpoint(this.#database, next);
+      next = await findNextWaitingEndpoint(this.#database, next);
     }
     const last = found.findIndex((each) => nameOf(each) === this.#last);
     return [...found.slice(last + 1), ...found.slice(0, last + 1)];
@@ -135,11 +135,6 @@ export class Dispatcher {
   /** Starts no further request, and resolves when those in progress have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    await Promise.all(this.#running);
-  }
-
-  /** Resolves when the requests in progress have ended. */
-  async settled(): Promise<void> {
     await Promise.all(this.#running);
   }
 
@@ -160,7 +155,7 @@ export class Dispatcher {
   /** Reads it again where another node may just have created or enabled it. */
   async #findEndpoint({ endpoint: id, account, environment }: WaitingEndpoint): Promise<Endpoint | undefined> {
     const tenant = { account, environment };
-    const cached = (await this.#outbox.endpointsOf(tenant)).find((each) => each.id === id);
+    const cached = (await this.#outbox.getEndpoints(tenant)).find((each) => each.id === id);
     if (cached !== undefined && cached.disabledReason === undefined) return cached;
     return (await findEndpoint(this.#database, this.#keyring, tenant, id))?.endpoint;
   }

@@ -5,7 +5,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import { MonotonicIds } from '../kernel/ids.ts';
 import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
-import { type Endpoint, type EventType, wants } from './webhook.ts';
+import { type Endpoint, type EventType, isSelected } from './webhook.ts';
 import { insertDeliveries, insertEvent, listEndpoints } from './webhook-store.ts';
 
 export const EVENT_ID_PREFIX = 'evt_';
@@ -40,7 +40,7 @@ export class Outbox {
   }
 
   /** The endpoints of a tenant, at most two seconds old. */
-  endpointsOf(tenant: Tenant): Promise<readonly Endpoint[]> {
+  getEndpoints(tenant: Tenant): Promise<readonly Endpoint[]> {
     return this.#endpoints.get(`${tenant.environment}/${tenant.account}`, async () =>
       (await listEndpoints(this.#database, this.#keyring, tenant)).map(({ endpoint }) => endpoint),
     );
@@ -48,19 +48,21 @@ export class Outbox {
 
   /** True when an endpoint of the tenant has selected one of the types; otherwise their data need not be built. */
   async isWanted(tenant: Tenant, types: readonly EventType[]): Promise<boolean> {
-    const endpoints = await this.endpointsOf(tenant);
-    return endpoints.some((endpoint) => types.some((type) => wants(endpoint, type)));
+    const endpoints = await this.getEndpoints(tenant);
+    return endpoints.some((endpoint) => types.some((type) => isSelected(endpoint, type)));
   }
 
-  /** Adds an event to the transaction for each endpoint that wants it. `except`: an endpoint that does not get it. */
+  /** Adds an event to the transaction for each endpoint that has selected its type. `except`: an endpoint that does not get it. */
   async emit(transaction: Transaction, tenant: Tenant, { type, data }: WebhookEvent, except?: string): Promise<void> {
-    const endpoints = await this.endpointsOf(tenant);
-    const wanting = endpoints.filter((endpoint) => endpoint.id !== except && wants(endpoint, type)).map(({ id }) => id);
-    if (wanting.length === 0) return;
+    const endpoints = await this.getEndpoints(tenant);
+    const selected = endpoints
+      .filter((endpoint) => endpoint.id !== except && isSelected(endpoint, type))
+      .map(({ id }) => id);
+    if (selected.length === 0) return;
     const id = `${EVENT_ID_PREFIX}${this.#ids.next()}`;
     const body = formatBody(type, transaction.now, tenant, data);
     transaction.write(await insertEvent(this.#keyring, tenant, { id, type, createdAt: transaction.now, body }));
-    transaction.write(insertDeliveries(tenant, wanting, id, transaction.now));
+    transaction.write(insertDeliveries(tenant, selected, id, transaction.now));
     transaction.afterCommit(async () => this.#onWritten());
   }
 }

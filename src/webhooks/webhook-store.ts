@@ -314,7 +314,7 @@ export interface WaitingEndpoint extends Tenant {
 }
 
 /** Returns the waiting endpoint that follows in the order of the index. */
-export async function nextWaitingEndpoint(
+export async function findNextWaitingEndpoint(
   database: Database,
   after: WaitingEndpoint | undefined,
 ): Promise<WaitingEndpoint | undefined> {

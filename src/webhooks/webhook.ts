@@ -104,5 +104,6 @@ export interface Delivery {
 export const statusOf = ({ disabledReason }: Pick<Endpoint, 'disabledReason'>): EndpointStatus =>
   disabledReason === undefined ? 'enabled' : 'disabled';
 
-export const wants = ({ events, disabledReason }: Endpoint, type: string): boolean =>
+/** True when events of the type are sent to the endpoint. */
+export const isSelected = ({ events, disabledReason }: Endpoint, type: string): boolean =>
   disabledReason === undefined && (events.includes(ALL_EVENTS) || events.includes(type));

@@ -227,6 +227,10 @@ describe('webhooks', { timeout: 120_000 }, () => {
       });
       assert.deepEqual([status, json.desc], [400, 'id: no such webhook'], `${method} ${path}`);
     }
+    for (const path of [`/v1/webhooks/${id}%00`, `/v1/webhooks/${id}/deliveries?before=%00`]) {
+      const { status, text } = await service.call('GET', path, { key: me.key });
+      assert.ok(status < 500, `${path}: ${text}`);
+    }
     for (const [body, field] of [
       [{ events: ['*'] }, 'url'],
       [{ url: receiver.url, events: [] }, 'events'],
