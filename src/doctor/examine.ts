@@ -192,6 +192,8 @@ const PARTS = ['', '-wal', '-shm'];
 function examineFiles(installation: Installation, user: number | undefined): readonly Check[] {
   const { dataDirectory, database, rootKey, tlsFiles, smtp, auditReceivers, traces, unsealPeers } = installation;
   const access: Access = { user, group: groupIdOf(rootKey.group) };
+  // The group of the service's own user, such as that of a package, may read what root has made for it.
+  const shared = { user, group: access.group ?? statOrNothing(dataDirectory)?.gid };
   const tls = tlsFolderOf(dataDirectory);
   const databaseFile = database.kind === 'sqlite' ? database.file : undefined;
   const own = [
@@ -218,7 +220,7 @@ function examineFiles(installation: Installation, user: number | undefined): rea
       .flatMap((file) => listFaultsOfOwnFile('permissions', file, access)),
     ...secrets
       .flatMap((path) => (path === undefined ? [] : (statOrNothing(path) ?? [])))
-      .flatMap((file) => listFaultsOfSecret('permissions', file, access)),
+      .flatMap((file) => listFaultsOfSecret('permissions', file, shared)),
     ...listFaultsOfRootKey(rootKey, access),
   ];
   return faultsOr(faults, ok('permissions', 'keys and data can be read by the user of the service alone'));
