@@ -98,6 +98,17 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       assert.ok(bytesOf(path).includes('stays'));
     }));
 
+  test('rewriting tables clears the write-ahead log, and rewrites none', () =>
+    inFolder(async (path, database) => {
+      const secret = 'to-be-erased-'.repeat(3);
+      await database.commit({ writes: [insert('a', secret), insert('b', 'stays')] });
+      assert.ok(bytesOf(path).includes(secret));
+      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], scrubAfterCommit: true });
+      assert.deepEqual(await database.rewriteTables(), { tables: 0, visible: 0, flushed: true });
+      assert.ok(!bytesOf(path).includes(secret));
+      assert.ok(bytesOf(path).includes('stays'));
+    }));
+
   test('scrub covers a unit that was in progress when an earlier scrub was requested', () =>
     inFolder(async (path, database) => {
       const secret = 'erased-in-between-'.repeat(3);
