@@ -355,15 +355,26 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.equal(hsts, 'max-age=31536000');
   });
 
-  test('leave no card number, code, name or secret in the log, the audit log and answers', async () => {
+  test('leave no card number, code, name or secret in the log, the audit log, metrics and responses', async () => {
     const number = luhnPan('411111');
     const session = await open();
-    const [bad, good] = [
+    const body = { ...CARD, number, name: 'Zoe Quax', attempt: randomUUID() };
+    const responses = [
       await submit(session, { number, cvv: '9x7' }),
+      await submit({ ...session, secret: 'A'.repeat(43) }, { number, name: 'Zoe Quax' }),
+      await form('POST', session, '', JSON.stringify(body).slice(0, -1)),
+      await form('POST', session, '', body, { origin: `${own()}/${session.secret}`, referer: `${own()}/?${number}` }),
+      await form('GET', session, `/session?number=${number}&secret=${session.secret}`),
+      await form('GET', session, `/${number}/${session.secret}`),
       await submit(session, { number, name: 'Zoe Quax', cvv: '987' }),
+      await service.call('GET', '/metrics', { environment: 'console' }),
     ];
+    assert.equal((await show(session)).status, 'completed');
     const records = await service.core.database.read('select record from journal');
-    const texts = [bad.text, good.text, ...service.log, ...records.map((row) => String(row['record']))];
+    const journal = records.map(({ record }) =>
+      typeof record === 'string' ? record : Buffer.from(record as Uint8Array),
+    );
+    const texts = [...responses.map(({ text }) => text), ...service.log, ...journal];
     for (const secret of [number, session.secret, 'Zoe Quax']) assert.ok(!texts.some((text) => text.includes(secret)));
     const { database } = service.core;
     const rows = await database.read('select record, result from capture_sessions where id = ?', session.id);
