@@ -14,8 +14,16 @@ import {
   TABLES as captureSessions,
   SEALED_COLUMNS as sealedCaptureSessions,
 } from './capture-sessions/session-store.ts';
-import { TABLES as captures, SEALED_COLUMNS as sealedCaptures } from './captures/capture-store.ts';
-import { TABLES as idempotency, SEALED_COLUMNS as sealedResponses } from './idempotency/idempotency-keys.ts';
+import {
+  DIGEST_COLUMNS as captureDigests,
+  TABLES as captures,
+  SEALED_COLUMNS as sealedCaptures,
+} from './captures/capture-store.ts';
+import {
+  TABLES as idempotency,
+  DIGEST_COLUMNS as requestDigests,
+  SEALED_COLUMNS as sealedResponses,
+} from './idempotency/idempotency-keys.ts';
 import { TABLES as processorConfigurations, SEALED_COLUMNS as sealedSettings } from './payments/activation-store.ts';
 import { TABLES as payments, SEALED_COLUMNS as sealedPayments } from './payments/payment-store.ts';
 import { TABLES as paymentTotals } from './payments/payment-totals.ts';
@@ -34,7 +42,11 @@ import { TABLES as storage } from './storage/storage-tables.ts';
 import type { Table } from './storage/table.ts';
 import { TABLES as imports } from './transfer/import-store.ts';
 import { TABLES as retention, SEALED_COLUMNS as sealedRules } from './vault/retention-store.ts';
-import { SEALED_COLUMNS as sealedTokens, TABLES as tokens } from './vault/token-store.ts';
+import {
+  SEALED_COLUMNS as sealedTokens,
+  DIGEST_COLUMNS as tokenDigests,
+  TABLES as tokens,
+} from './vault/token-store.ts';
 import { TABLES as webhookExpiries } from './webhooks/expiry-marks.ts';
 import { SEALED_COLUMNS as sealedWebhooks, TABLES as webhooks } from './webhooks/webhook-store.ts';
 
@@ -87,9 +99,12 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
 /** The columns of keyed digests and MACs of every table of the vault. */
 const DIGEST_COLUMNS: readonly DigestColumn[] = [
   ...MAC_TABLES.map(toDigestColumn),
+  ...captureDigests,
   ...clockDigests,
   ...journalDigests,
   ...registerDigests,
+  ...requestDigests,
+  ...tokenDigests,
   ...verificationDigests,
 ];
 

@@ -1,5 +1,5 @@
-import type { KeyObject } from 'node:crypto';
-import { FINGERPRINT_VERSION, fingerprint } from '../crypto/fingerprint.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
+import { FINGERPRINT_VERSION } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys, SealedSad } from '../crypto/sad-keys.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
@@ -15,6 +15,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import type { DigestColumn } from '../storage/digest-columns.ts';
 import { type RecordCount, ROWS_COUNTED, toRecordCount } from '../storage/pagination.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { SortOrder } from '../storage/sort-order.ts';
@@ -85,15 +86,15 @@ function fieldContext(
   return encryptionContext(environment, account, 'captures', id, field, String(amount), currency, ...times, ...more);
 }
 
-/** The record is bound to the index of its card number, too: answers contain the index. */
-const recordContext = (tenant: Tenant, columns: ClearColumns, panIndex: string | undefined): EncryptionContext =>
-  fieldContext(tenant, columns, 'record', ...(panIndex === undefined ? [] : [panIndex]));
+/** The record is bound to the fingerprint of its card number, too: a search for the card finds the capture by it. */
+const recordContext = (tenant: Tenant, columns: ClearColumns, fingerprint: string | undefined): EncryptionContext =>
+  fieldContext(tenant, columns, 'record', ...(fingerprint === undefined ? [] : [fingerprint]));
 
 /** A capture without its sensitive authentication data, which stays sealed, and the index of its card number. */
 export interface StoredCapture {
   readonly capture: Omit<Capture, 'sad'>;
   readonly sealedSad: Uint8Array | undefined;
-  /** Equal for equal card numbers of one tenant; absent without a card number. */
+  /** Equal for equal card numbers of one tenant, until its key is rotated; absent without a card number. */
   readonly panIndex: string | undefined;
 }
 
@@ -107,7 +108,7 @@ export async function insertCapture(
   const { id, pan, amount, currency, createdAt, expiresAt } = capture;
   const seal = await keyring.sealer(tenant, 'captures', 1);
   const index = pan === undefined ? undefined : await computePanFingerprint(keyring, tenant, pan);
-  const record = seal(recordContext(tenant, capture, toPanIndex(index)), formatCaptureRecord(capture));
+  const record = seal(recordContext(tenant, capture, toHex(index)), formatCaptureRecord(capture));
   const sealed = [record, sad?.bytes ?? null, sad?.keyId ?? null, index ?? null, FINGERPRINT_VERSION];
   return write(INSERT, [tenant.account, tenant.environment, id, ...sealed, amount, currency, createdAt, expiresAt], 1);
 }
@@ -130,15 +131,28 @@ export async function findSadKeyId(database: Database, tenant: Tenant, id: strin
 export const replaceSad = ({ account, environment }: Tenant, id: string, keyId: string, sad: SealedSad): Write =>
   write(REPLACE_SAD, [sad.bytes, sad.keyId, account, environment, id, keyId], 1);
 
-/** Clients store indexes of card numbers, which have to stay equal: their key is never replaced, unlike that of tokens. */
-export const loadPanIndexKey = (keyring: Keyring, tenant: Tenant): Promise<KeyObject> =>
-  keyring.digestKey({ ...tenant, purpose: 'pan-indexes' });
+const INDEX_PURPOSE = 'pan-indexes';
 
-const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array> =>
-  fingerprint(await loadPanIndexKey(keyring, tenant), pan);
+/** Clients store indexes of card numbers: a rotation of their key, which changes all of them, needs an explicit command. */
+const loadPanIndexKeys = (keyring: Keyring, tenant: Tenant): Promise<DigestKeys> =>
+  keyring.digests({ ...tenant, purpose: INDEX_PURPOSE });
 
-const toPanIndex = (bytes: Uint8Array | undefined): string | undefined =>
+/** The first one names the version of new rows. */
+const computePanFingerprint = async (keyring: Keyring, tenant: Tenant, pan: string): Promise<Uint8Array | undefined> =>
+  (await loadPanIndexKeys(keyring, tenant)).listFingerprints(pan)[0];
+
+/** Returns the index that clients see: without the version, and of the current one whatever the row has, so that those of all captures are equal. */
+async function computePanIndex(keyring: Keyring, tenant: Tenant, pan: string): Promise<string | undefined> {
+  return toHex((await computePanFingerprint(keyring, tenant, pan))?.subarray(1));
+}
+
+const toHex = (bytes: Uint8Array | undefined): string | undefined =>
   bytes && Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('hex');
+
+/** A capture ends within days, so its fingerprint stays under the version of its time. */
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  { table: 'captures', purpose: INDEX_PURPOSE, scope: 'tenant', key: ['created_at', 'id'], column: 'fingerprint' },
+];
 
 /** Returns the capture; undefined when it does not exist or its ttl has ended. */
 export async function findCapture(
@@ -182,7 +196,7 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
     key: ['created_at', 'id'],
     bound: ['amount', 'currency', 'expires_at', 'fingerprint'],
     contexts: {
-      record: (row) => recordContext(toTenant(row), toClearColumns(row), toPanIndex(blobOrNull(row, 'fingerprint'))),
+      record: (row) => recordContext(toTenant(row), toClearColumns(row), toHex(blobOrNull(row, 'fingerprint'))),
     },
   },
 ];
@@ -190,11 +204,11 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
 /** Unseals a row of `listActiveCaptures`. Throws `UnsealError`. */
 export async function unsealCapture(keyring: Keyring, tenant: Tenant, row: Row): Promise<StoredCapture> {
   const columns = toClearColumns(row);
-  const panIndex = toPanIndex(blobOrNull(row, 'fingerprint'));
-  const context = recordContext(tenant, columns, panIndex);
+  const context = recordContext(tenant, columns, toHex(blobOrNull(row, 'fingerprint')));
   const record = await keyring.unseal(tenant, 'captures', context, blob(row, 'record'));
   const capture = { ...columns, ...parseCaptureRecord(record.toString('utf8')) };
   record.fill(0);
+  const panIndex = capture.pan === undefined ? undefined : await computePanIndex(keyring, tenant, capture.pan);
   return { capture, sealedSad: blobOrNull(row, 'sad'), panIndex };
 }
 

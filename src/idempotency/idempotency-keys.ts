@@ -1,4 +1,5 @@
-import { isSameDigest, keyedDigest } from '../crypto/fingerprint.ts';
+import { type DigestKey, type DigestKeys, withVersion } from '../crypto/digest-keys.ts';
+import { keyedDigest } from '../crypto/fingerprint.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { DAY, type Random, SECOND } from '../kernel/clock.ts';
@@ -14,9 +15,12 @@ import {
   type Row,
   text,
   textOrNull,
+  type Value,
   type Write,
   write,
 } from '../storage/database.ts';
+import type { DigestColumn } from '../storage/digest-columns.ts';
+import { findRotation } from '../storage/key-rotation-store.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 
@@ -126,16 +130,40 @@ export class IdempotencyKeys {
   /** Throws `operation_in_progress` while another process holds the claim, and `idempotency_key_reused`. */
   async claim(request: KeyedRequest): Promise<ClaimResult> {
     const { tenant } = request;
-    const digestKey = await this.#keyring.digestKey({ ...tenant, purpose: 'idempotency-digests' });
-    const id = keyedDigest(digestKey, `${request.method}\n${request.path}\n${request.key}`);
-    const content = keyedDigest(digestKey, request.content);
+    const keys = await this.#keyring.digests({ ...tenant, purpose: DIGEST_PURPOSE });
+    const text = `${request.method}\n${request.path}\n${request.key}`;
+    const ids = (await this.#listClaimKeys(tenant, keys)).map((key) => withVersion(key, keyedDigest(key.key, text)));
+    const content = keys.digest(request.content);
     const owner = Buffer.from(this.#random.bytes(16)).toString('hex');
     const trusted = this.#time.trustedNow();
     const claim = trusted === undefined ? CLAIM : CLAIM_EXPIRED;
     const leaseUntil = (trusted ?? this.#time.steadyNow()) + LEASE_MS;
-    const values = [tenant.account, tenant.environment, id, content, owner, leaseUntil, this.#expiry()];
-    const { committed } = await this.#database.commit({ account: tenant.account, writes: [write(claim, values, 1)] });
-    return committed ? { claim: this.#claim(tenant, id, owner) } : this.#findExisting(tenant, id, content);
+    const rest = [content, owner, leaseUntil, this.#expiry()];
+    const rows = ids.map((id) => [tenant.account, tenant.environment, id, ...rest]);
+    const writes = [{ sql: claim, rows, expectedRows: 1 }];
+    const { committed } = await this.#database.commit({ account: tenant.account, writes });
+    if (committed) return { claim: this.#claim(tenant, ids, owner) };
+    return this.#findExisting(tenant, ids, (stored) => keys.isValid(request.content, stored));
+  }
+
+  /**
+   * Returns the versions of the key under which a request claims its `Idempotency-Key`. While the key of digests is rotated, a claim
+   * has a row under the former and one under the new version: processes that know the new one claim under both, others under the
+   * former alone, and once no row of such a process is left, all claim under the new one alone. So two claims always have
+   * a row in common.
+   */
+  async #listClaimKeys(tenant: Tenant, keys: DigestKeys): Promise<readonly DigestKey[]> {
+    const { current, versions } = keys;
+    const former = versions
+      .filter(({ version }) => version < current.version)
+      .sort(byVersion)
+      .at(-1);
+    if (former === undefined) return [current];
+    const rotation = await findRotation(this.#database, { ...tenant, purpose: DIGEST_PURPOSE });
+    const isReplaced = rotation?.version === current.version && rotation.finishedAt !== undefined;
+    // A later rotation has begun: the one to the current version had finished before.
+    const isOlder = rotation !== undefined && rotation.version > current.version;
+    return isReplaced || isOlder ? [current] : [former, current];
   }
 
   /** Returns the write for an operation that has a result: the key bound to it expires as any other. */
@@ -160,12 +188,20 @@ export class IdempotencyKeys {
     return this.#time.latestNow() + RETENTION_MS;
   }
 
-  async #findExisting(tenant: Tenant, id: Uint8Array, content: Uint8Array): Promise<ClaimResult> {
-    const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
+  async #findExisting(
+    tenant: Tenant,
+    ids: readonly Uint8Array[],
+    isSameContent: (stored: Uint8Array) => boolean,
+  ): Promise<ClaimResult> {
+    let found: { readonly id: Uint8Array; readonly row: Row } | undefined;
+    for (const id of ids) {
+      const [row] = await this.#database.read(FIND, tenant.account, tenant.environment, id);
+      found ??= row && { id, row };
+    }
     // It was released between the two statements: the next repeat gets the claim.
-    if (row === undefined) throw new Failure('operation_in_progress');
-    if (!isSameDigest(blob(row, 'request'), content))
-      throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
+    if (found === undefined) throw new Failure('operation_in_progress');
+    const { id, row } = found;
+    if (!isSameContent(blob(row, 'request'))) throw new Failure('idempotency_key_reused', { field: 'Idempotency-Key' });
     const status = integerOrNull(row, 'status');
     const response = blobOrNull(row, 'response');
     const boundTo = textOrNull(row, 'bound_operation');
@@ -175,26 +211,38 @@ export class IdempotencyKeys {
     return { replay: { status, body: body.toString('utf8') } };
   }
 
-  #claim(tenant: Tenant, id: Uint8Array, owner: string): Claim {
-    const where = [tenant.account, tenant.environment, id, owner];
+  #claim(tenant: Tenant, ids: readonly Uint8Array[], owner: string): Claim {
+    const rowsOf = (valuesOf: (id: Uint8Array) => readonly Value[]): Value[][] =>
+      ids.map((id) => [...valuesOf(id), tenant.account, tenant.environment, id, owner]);
     const renew = (): void => {
       cancel = this.#time.after(RENEWAL_MS, renew);
       const until = this.#time.steadyNow() + LEASE_MS;
       this.#database
-        .commit({ account: tenant.account, writes: [write(RENEW, [until, ...where])] })
+        .commit({ account: tenant.account, writes: [{ sql: RENEW, rows: rowsOf(() => [until]) }] })
         .catch(() => undefined);
     };
     let cancel = this.#time.after(RENEWAL_MS, renew);
     const stop = (): void => cancel();
     const storeResponse = async ({ status, body }: StoredResponse): Promise<Write> => {
-      const seal = await this.#keyring.sealer(tenant, 'idempotency', 1);
-      return write(STORE_RESPONSE, [status, seal(responseContext(tenant, id), body), this.#expiry(), ...where], 1);
+      const seal = await this.#keyring.sealer(tenant, 'idempotency', ids.length);
+      const expiry = this.#expiry();
+      const rows = rowsOf((id) => [status, seal(responseContext(tenant, id), body), expiry]);
+      return { sql: STORE_RESPONSE, rows, expectedRows: 1 };
     };
-    const release = (): Write => write(RELEASE, where);
-    const bind = (boundTo: string): Write => write(BIND, [boundTo, NEVER, ...where], 1);
+    const release = (): Write => ({ sql: RELEASE, rows: rowsOf(() => []) });
+    const bind = (boundTo: string): Write => ({ sql: BIND, rows: rowsOf(() => [boundTo, NEVER]), expectedRows: 1 });
     return { bind, storeResponse, release, stop };
   }
 }
+
+const DIGEST_PURPOSE = 'idempotency-digests';
+
+const byVersion = (one: DigestKey, other: DigestKey): number => one.version - other.version;
+
+/** A stored response ends within a day; what was digested is stored nowhere. */
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  { table: 'idempotency', purpose: DIGEST_PURPOSE, scope: 'tenant', key: ['id'], column: 'request' },
+];
 
 const responseContext = (tenant: Tenant, id: Uint8Array): EncryptionContext =>
   encryptionContext(tenant.environment, tenant.account, 'idempotency', Buffer.from(id).toString('hex'), 'response');

@@ -14,7 +14,15 @@ export const FINGERPRINT_PURPOSE: Purpose = 'fingerprints';
 export const PAN_INDEX_PURPOSE: Purpose = 'pan-indexes';
 
 /** Keys of digests and MACs that name their version, so that each can be computed again, see `crypto/digest-keys.ts`. */
-export const DIGEST_PURPOSES: readonly Purpose[] = ['clock', 'journal', 'people-digests', 'row-macs'];
+export const DIGEST_PURPOSES: readonly Purpose[] = [
+  'clock',
+  'idempotency-digests',
+  'journal',
+  PAN_INDEX_PURPOSE,
+  'people-digests',
+  'row-macs',
+  'token-tags',
+];
 
 /**
  * The use of a key: it wraps other keys, it seals rows, it wraps the keys of hours of expiry, it makes the digests of API keys, it makes fingerprints of card numbers,

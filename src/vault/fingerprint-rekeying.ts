@@ -26,7 +26,7 @@ const LIST_AFTER = LIST.replace(' order by', ' and (created_at, slot) > (?, ?) o
 /** `slot` is unique beside the key, and the fingerprints say that the row is still the one that was read. */
 const OF_ROW = `where ${OF_TENANT} and created_at = ? and slot = ? and fingerprint = ?`;
 const ADD_SECOND = `update tokens set next_fingerprint = ? ${OF_ROW} and next_fingerprint is null`;
-const PROMOTE = `update tokens set fingerprint = ?, fingerprint_version = ?, search = ? ${OF_ROW} and next_fingerprint = ?`;
+const PROMOTE = `update tokens set fingerprint = ?, fingerprint_version = ?, search = ? ${OF_ROW} and next_fingerprint = ? and search = ?`;
 const REMOVE_SECOND = `update tokens set next_fingerprint = null ${OF_ROW} and next_fingerprint is not null`;
 /** One page of tokens in the order of time and slot, so that no statement takes long. */
 const PAGE = `from tokens where ${OF_TENANT} and (created_at, slot) > (?, ?) order by created_at, slot`;
@@ -96,7 +96,7 @@ function promote(
   if (integerOrNull(row, 'fingerprint_version') === current.version) return undefined;
   if (second === undefined) return 'unreadable';
   const search = replaceFingerprintPart(blob(row, 'search'), second);
-  return write(PROMOTE, [second, current.version, search, ...rowKey(tenant, row), second], 1);
+  return write(PROMOTE, [second, current.version, search, ...rowKey(tenant, row), second, blob(row, 'search')], 1);
 }
 
 /** Counts live tokens by the version of the key of their fingerprint. */

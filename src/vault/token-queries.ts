@@ -18,11 +18,11 @@ import {
 } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { SortOrder } from '../storage/sort-order.ts';
-import { BIN_DIGITS, type BlindIndex } from './blind-index.ts';
+import { BIN_DIGITS, type BlindIndexes } from './blind-index.ts';
 import { isScheme, SCHEMES, type Scheme } from './scheme.ts';
 import { fromSlot, rangesOfBin, type SlotRange, toSlot } from './slot.ts';
 import type { Creator, Token } from './token.ts';
-import { loadBlindIndex, unsealIfAuthentic } from './token-store.ts';
+import { loadBlindIndexes, unsealIfAuthentic } from './token-store.ts';
 
 const COLUMNS = 'slot, scheme, format, search, record, created_at';
 const LIVE = 'account = ?account and environment = ?environment and record is not null';
@@ -52,11 +52,16 @@ const tokensOf = (entries: string): string =>
     and t.slot = e.slot
   where t.record is not null order by e.created_at desc, e.slot desc`;
 /** Phrased so that the index of the search is used: in the order of the list, all tokens of the account would be read. */
-const LAST_FOUR = tokensOf(`select account, environment, created_at, slot from tokens
-  where account = ?account and environment = ?environment and search >= ? and search <= ?
-  and ${AFTER_POSITION.replaceAll('created_at', '+created_at')}`);
-const BY_TAG = tokensOf(`select account, environment, created_at, slot from token_tags
-  where account = ?account and environment = ?environment and tag = ? and ${AFTER_POSITION}`);
+const lastFourSql = (versions: number): string =>
+  tokensOf(`select account, environment, created_at, slot from tokens
+    where account = ?account and environment = ?environment
+    and (${Array(versions).fill('(search >= ? and search <= ?)').join(' or ')})
+    and ${AFTER_POSITION.replaceAll('created_at', '+created_at')}`);
+/** While the key is rotated, a token may have a tag under two versions. */
+const byTagSql = (versions: number): string =>
+  tokensOf(`select ${versions > 1 ? 'distinct ' : ''}account, environment, created_at, slot from token_tags
+    where account = ?account and environment = ?environment and tag in (${Array(versions).fill('?').join(', ')})
+    and ${AFTER_POSITION}`);
 
 /** A search for tokens. */
 export interface TokenSearch {
@@ -176,12 +181,12 @@ export class TokenQueries {
   }
 
   async #toOrder(tenant: Tenant, { by, text, longBin }: ParsedSearch): Promise<SearchOrder> {
-    const blindIndex = await loadBlindIndex(this.#keyring, tenant);
+    const indexes = await loadBlindIndexes(this.#keyring, tenant);
     if (by === 'bin')
-      return this.#binOrder(tenant, rangesOfBin(text), longBin === undefined ? blindIndex.binTest(text) : undefined);
-    return by === 'tag'
-      ? this.#byTime(tenant, BY_TAG, blindIndex.tag(text))
-      : this.#byTime(tenant, LAST_FOUR, ...blindIndex.lastFourBounds(text));
+      return this.#binOrder(tenant, rangesOfBin(text), longBin === undefined ? indexes.binTest(text) : undefined);
+    const values = by === 'tag' ? indexes.listTags(text) : indexes.all.flatMap((index) => index.lastFourBounds(text));
+    const versions = indexes.all.length;
+    return this.#byTime(tenant, by === 'tag' ? byTagSql(versions) : lastFourSql(versions), ...values);
   }
 
   /** Starts at the newest. */
@@ -229,7 +234,7 @@ export class TokenQueries {
   }
 }
 
-type BinTest = ReturnType<BlindIndex['binTest']>;
+type BinTest = ReturnType<BlindIndexes['binTest']>;
 
 /** A position in an order: of creation, or of slots with `BY_SLOT` or `NO_TIME` in place of the time. */
 interface Position {

@@ -1,5 +1,4 @@
-import type { KeyObject } from 'node:crypto';
-import { fingerprint } from '../crypto/fingerprint.ts';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, extendContext, type Sealer, UnsealError } from '../crypto/seal.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
@@ -15,10 +14,12 @@ import {
   text,
   type Value,
   type Write,
+  write,
 } from '../storage/database.ts';
+import type { DigestColumn, RenewalParts } from '../storage/digest-columns.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
-import { BlindIndex } from './blind-index.ts';
+import { BlindIndexes } from './blind-index.ts';
 import { type FingerprintKeys, loadFingerprintKeys } from './fingerprint-keys.ts';
 import { IssuableHalf } from './issuable-half.ts';
 import { persistentFormat, type Scheme, type TokenFormat, type TokenSpace } from './scheme.ts';
@@ -68,9 +69,10 @@ const LIST_TAKEN =
 const INSERT_COLUMNS =
   'account, environment, created_at, slot, scheme, format, fingerprint, next_fingerprint, fingerprint_version, search, record, revision';
 const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
-const IS_STORED_PAN = `select 1 as found where exists (select 1 from tokens
-    where account = ?account and environment = ?environment and search = ? and fingerprint = ?)
-  or exists (select 1 from captures where account = ?account and environment = ?environment and fingerprint = ?)`;
+const IS_TOKEN_PAN = `select 1 as found from tokens
+  where account = ?account and environment = ?environment and search = ? and fingerprint = ? limit 1`;
+const isCapturePanSql = (fingerprints: number): string => `select 1 as found from captures
+  where account = ?account and environment = ?environment and fingerprint in (${Array(fingerprints).fill('?').join(', ')}) limit 1`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1
   where account = ?account and environment = ?environment and slot = ? and revision = ? and ${LIVE}`;
 const DELETE = `update tokens set format = null, fingerprint = null, next_fingerprint = null, search = null, record = null, deleted_at = ?
@@ -134,9 +136,9 @@ const slotOrNone = (token: string): Uint8Array => toSlot(token) ?? NO_SLOT;
 interface StoreKeys {
   readonly fingerprints: FingerprintKeys;
   /** The key of the fingerprints of captures. */
-  readonly panIndexKey: KeyObject;
+  readonly panIndexKeys: DigestKeys;
   readonly half: IssuableHalf;
-  readonly blindIndex: BlindIndex;
+  readonly blindIndexes: BlindIndexes;
   /** When the keys were read. */
   readonly now: number;
 }
@@ -149,45 +151,46 @@ export class TokenStore {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #context: EncryptionContext;
-  readonly #panIndexKey: KeyObject;
+  readonly #panIndexKeys: DigestKeys;
   #fingerprints: FingerprintKeys;
   #readAt: number;
   #refreshing: Promise<void> | undefined;
-  readonly #blindIndex: BlindIndex;
+  readonly #blindIndexes: BlindIndexes;
 
   private constructor(
     database: Database,
     keyring: Keyring,
     tenant: Tenant,
-    { fingerprints, panIndexKey, half, blindIndex, now }: StoreKeys,
+    { fingerprints, panIndexKeys, half, blindIndexes, now }: StoreKeys,
   ) {
     this.#database = database;
     this.#keyring = keyring;
     this.tenant = tenant;
     this.#context = tenantContext(tenant);
     this.#fingerprints = fingerprints;
-    this.#panIndexKey = panIndexKey;
+    this.#panIndexKeys = panIndexKeys;
     this.#readAt = now;
     this.half = half;
-    this.#blindIndex = blindIndex;
+    this.#blindIndexes = blindIndexes;
   }
 
   static async load(database: Database, keyring: Keyring, tenant: Tenant, now = 0): Promise<TokenStore> {
     const fingerprints = await loadFingerprintKeys(database, keyring, tenant);
-    const panIndexKey = await keyring.digestKey({ ...tenant, purpose: 'pan-indexes' });
+    const panIndexKeys = await keyring.digests({ ...tenant, purpose: 'pan-indexes' });
     // Created with the first token of any scheme: a backup with tokens has the key of the issuable half.
     const half = new IssuableHalf(await keyring.digestKey({ ...tenant, purpose: 'token-halves' }));
     return new TokenStore(database, keyring, tenant, {
       fingerprints,
-      panIndexKey,
+      panIndexKeys,
       now,
       half,
-      blindIndex: await loadBlindIndex(keyring, tenant),
+      blindIndexes: await loadBlindIndexes(keyring, tenant),
     });
   }
 
-  /** Reads again, after some seconds, how far a rotation of the key of fingerprints is. */
+  /** Reads again, after some seconds, how far rotations of keys are. */
   async refresh(now: number): Promise<void> {
+    await this.#blindIndexes.refresh();
     if (Math.abs(now - this.#readAt) < LIMITS.keyRefreshMs) return;
     this.#refreshing ??= loadFingerprintKeys(this.#database, this.#keyring, this.tenant)
       .then((fingerprints) => {
@@ -223,6 +226,8 @@ export class TokenStore {
 
   /** The data that deleting a token needs, also of an altered one. */
   async findDeletable(token: string): Promise<DeletableToken | undefined> {
+    // A deletion removes the tags of every version.
+    await this.#blindIndexes.refresh();
     const [row] = await this.#database.read(FIND_BY_SLOT, ...this.#scope(), slotOrNone(token));
     if (row === undefined) return undefined;
     return { value: token, stored: await ifAuthentic(this.#toStoredToken([row])) };
@@ -235,13 +240,13 @@ export class TokenStore {
 
   /** True when this is the card number of a token or of a capture. */
   async isStoredPan(number: string): Promise<boolean> {
-    const ofCaptures = [...this.#scope(), fingerprint(this.#panIndexKey, number)];
-    for (const pan of this.#fingerprints.firsts(number)) {
-      const search = this.#blindIndex.search(number, pan);
-      const found = await this.#database.read(IS_STORED_PAN, ...this.#scope(), search, pan, ...ofCaptures);
-      if (found.length > 0) return true;
-    }
-    return false;
+    for (const pan of this.#fingerprints.firsts(number))
+      for (const index of this.#blindIndexes.all) {
+        const search = index.search(number, pan);
+        if ((await this.#database.read(IS_TOKEN_PAN, ...this.#scope(), search, pan)).length > 0) return true;
+      }
+    const ofCaptures = (await this.#panIndexKeys.refresh()).listFingerprints(number);
+    return (await this.#database.read(isCapturePanSql(ofCaptures.length), ...this.#scope(), ...ofCaptures)).length > 0;
   }
 
   /**
@@ -284,7 +289,9 @@ export class TokenStore {
   delete(tokens: readonly DeletableToken[], at: number): Write[] {
     const authentic = tokens.flatMap(({ stored }) => stored ?? []);
     const tags: Value[][] = [];
-    for (const { token } of authentic) this.#addTags(tags, token, token.tags, slotOrNone(token.token));
+    for (const { token } of authentic)
+      for (const index of this.#blindIndexes.all)
+        this.#addTags(tags, token, token.tags, slotOrNone(token.token), index);
     const keyOf = (token: string): Value[] => [...this.#scope(), slotOrNone(token)];
     const altered = tokens.filter(({ stored }) => stored === undefined).map(({ value }) => keyOf(value));
     const writes: Write[] = [
@@ -301,9 +308,15 @@ export class TokenStore {
   }
 
   /** Adds the rows of these tags of a token. */
-  #addTags(rows: Value[][], { createdAt }: Token, tags: readonly string[], slot: Uint8Array): void {
+  #addTags(
+    rows: Value[][],
+    { createdAt }: Token,
+    tags: readonly string[],
+    slot: Uint8Array,
+    index = this.#blindIndexes.current,
+  ): void {
     const { account, environment } = this.tenant;
-    for (const tag of this.#blindIndex.tags(tags)) rows.push([account, environment, tag, createdAt, slot]);
+    for (const tag of index.tags(tags)) rows.push([account, environment, tag, createdAt, slot]);
   }
 
   #row(token: Token, slot: Uint8Array, seal: Sealer, format: TokenFormat | undefined): Value[] {
@@ -312,7 +325,7 @@ export class TokenStore {
     const { pan } = token.card;
     const record = seal(recordContext(this.#context, token), toTokenRecord(token));
     const { first, second, version } = this.#fingerprints.claims(pan);
-    const search = this.#blindIndex.search(pan, first);
+    const search = this.#blindIndexes.current.search(pan, first);
     const persistent = format === undefined ? null : persistentFormat(pan, format);
     return [account, environment, createdAt, slot, scheme, persistent, first, second, version, search, record];
   }
@@ -328,8 +341,10 @@ export class TokenStore {
   }
 }
 
-export const loadBlindIndex = async (keyring: Keyring, tenant: Tenant): Promise<BlindIndex> =>
-  new BlindIndex(await keyring.digestKey({ ...tenant, purpose: 'token-tags' }));
+const INDEX_PURPOSE = 'token-tags';
+
+export const loadBlindIndexes = async (keyring: Keyring, tenant: Tenant): Promise<BlindIndexes> =>
+  new BlindIndexes(await keyring.digests({ ...tenant, purpose: INDEX_PURPOSE }));
 
 const toClearColumns = (row: Row): ClearColumns => ({
   token: fromSlot(blob(row, 'slot')),
@@ -352,6 +367,55 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
     contexts: { record: (row) => recordContext(tenantContext(toTenant(row)), toClearColumns(row)) },
   },
 ];
+
+const REPLACE_SEARCH = `update tokens set search = ?
+  where account = ?account and environment = ?environment and created_at = ? and slot = ? and fingerprint = ? and search = ?`;
+
+/** The digests are not sealed: those of an authentic record are computed again, whatever they were. */
+export const DIGEST_COLUMNS: readonly DigestColumn[] = [
+  {
+    table: 'tokens',
+    purpose: INDEX_PURPOSE,
+    scope: 'tenant',
+    key: ['created_at', 'slot'],
+    column: 'search',
+    selects: ['scheme', 'record', 'fingerprint'],
+    renew: async ({ keyring, keys }, row) => {
+      const tenant = toTenant(row);
+      const token = await unsealIfAuthentic(keyring, tenant, row);
+      if (token === undefined) return 'altered';
+      const found = blob(row, 'fingerprint');
+      const search = new BlindIndexes(keys).current.search(token.card.pan, found);
+      const place = [tenant.account, tenant.environment, integer(row, 'created_at'), blob(row, 'slot')];
+      return [write(REPLACE_SEARCH, [search, ...place, found, blob(row, 'search')], 1)];
+    },
+  },
+  {
+    table: 'token_tags',
+    purpose: INDEX_PURPOSE,
+    scope: 'tenant',
+    key: ['tag', 'created_at', 'slot'],
+    column: 'tag',
+    renew: renewTag,
+  },
+];
+
+/** A tag of a token that was deleted or altered belongs to nothing. */
+async function renewTag({ database, keyring, keys }: RenewalParts, row: Row): Promise<readonly Write[] | 'altered'> {
+  const tenant = toTenant(row);
+  const [tag, slot, scope] = [blob(row, 'tag'), blob(row, 'slot'), [tenant.account, tenant.environment]];
+  const [found] = await database.read(FIND_BY_SLOT, ...scope, slot);
+  const token = found && (await unsealIfAuthentic(keyring, tenant, found));
+  const indexes = new BlindIndexes(keys);
+  const made = indexes.all.find((index) => index.hasMade(tag));
+  const text = token?.tags.find((each) => made !== undefined && Buffer.compare(made.tag(each), tag) === 0);
+  if (text === undefined) return 'altered';
+  const place = [integer(row, 'created_at'), slot];
+  return [
+    write(DELETE_TAG, [...scope, tag, ...place], 1),
+    write(INSERT_TAG, [...scope, indexes.current.tag(text), ...place], 1),
+  ];
+}
 
 /** Unseals a row with slot, scheme, record and created_at. Throws `UnsealError`. */
 async function unsealToken(keyring: Keyring, tenant: Tenant, row: Row): Promise<Token> {

@@ -122,7 +122,7 @@ for (const kind of KINDS)
       );
       assert.deepEqual(
         halves.map(({ key, kind: does }) => [key.version, does]),
-        [[1, 'digest']],
+        [[1, 'permanent']],
       );
     });
 

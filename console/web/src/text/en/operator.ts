@@ -184,7 +184,7 @@ export const operator = {
     purpose: {
       wrapping: 'Encrypts the other keys',
       tokens: 'Card data of tokens',
-      'token-marks': 'Search of tokens',
+      'token-tags': 'Search of tokens',
       captures: 'Temporary card data',
       'sensitive-authentication-data': 'Security codes and track data',
       fingerprints: 'Card fingerprints',

@@ -185,7 +185,7 @@ export const operator: typeof english = {
     purpose: {
       wrapping: 'Cifra las demás claves',
       tokens: 'Datos de tarjeta de los tokens',
-      'token-marks': 'Búsqueda de tokens',
+      'token-tags': 'Búsqueda de tokens',
       captures: 'Datos de tarjeta temporales',
       'sensitive-authentication-data': 'Datos sensibles de autenticación',
       fingerprints: 'Huellas de tarjetas',
