@@ -21,6 +21,7 @@ const COMMANDS = [
   ['keyring', 'rotate', 'root'],
   ['keyring', 'rotate', 'wrapping'],
   ['keyring', 'rotate', 'data'],
+  ['keyring', 'rotate', 'digests'],
   ['keyring', 'destroy', 'root', '--destroy-now'],
 ];
 
