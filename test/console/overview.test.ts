@@ -152,6 +152,8 @@ describe('the overview', { timeout: 120_000 }, () => {
 
   test('has the counts of each point, and their totals', async () => {
     const account = await service.newAccount();
+    // An hour later is still the same day.
+    service.advance(DAY + 12 * HOUR - (service.now() % DAY));
     await count(account, { tokens: 3, 'tokenizeCards.ok': 2, 'tokenizeCards.refused': 1, 'ms.le_5': 3 });
     service.advance(HOUR);
     await count(account, { 'createCapture.ok': 4, 'showPayment.failed': 5, 'ms.le_20': 5, 'ms.longer': 4 });
