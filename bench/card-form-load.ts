@@ -32,7 +32,12 @@ interface Call {
 /** Sockets to each of the two listeners; more wait their turn, which counts as latency. */
 const MAX_SOCKETS = 64;
 
-const agent = new Agent({ keepAlive: true, maxSockets: MAX_SOCKETS, rejectUnauthorized: false, servername: 'localhost' });
+const agent = new Agent({
+  keepAlive: true,
+  maxSockets: MAX_SOCKETS,
+  rejectUnauthorized: false,
+  servername: 'localhost',
+});
 const writePan = panWriter(randomInt(2 ** 31));
 
 /** Returns the body of a response of status 200, and throws for any other. */

@@ -54,7 +54,7 @@ export function TryPanel({ payments }: { readonly payments: Onboarding['payments
         <CaFileNote />
         <Text size="sm">
           {t('commands.shop')}{' '}
-          <Anchor component={Link} to="/guides/guides/browser" size="sm">
+          <Anchor component={Link} to="/guides/guides/browser" size="sm" underline="always">
             {t('commands.shopGuide')}
           </Anchor>
         </Text>
