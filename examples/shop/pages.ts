@@ -2,6 +2,9 @@ import type { Order } from './shop.ts';
 
 /** The pages of the shop. */
 
+/** Of one item in a cart. */
+export const MAX_QUANTITY = 9;
+
 const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.codePointAt(0)};`);
 
 const price = (cents: number): string => `$${(cents / 100).toFixed(2)}`;
@@ -29,20 +32,20 @@ ul { padding: 0; list-style: none }
 export const shopPage = (items: Readonly<Record<string, number>>, orders: ReadonlyMap<string, Order>): string =>
   page(
     'Shop',
-    `<h1>Shop</h1><ul>${Object.entries(items)
+    `<h1>Shop</h1><form method="post" action="/orders"><ul>${Object.entries(items)
       .map(
         ([item, cents]) =>
-          `<li>${escapeHtml(item)}, ${price(cents)} <form method="post" action="/orders"><button name="item" value="${escapeHtml(item)}">Buy</button></form></li>`,
+          `<li><label for="${escapeHtml(item)}">${escapeHtml(item)}, ${price(cents)}</label> <input type="number" id="${escapeHtml(item)}" name="${escapeHtml(item)}" value="0" min="0" max="${MAX_QUANTITY}"></li>`,
       )
-      .join('')}</ul>
+      .join('')}</ul><button>Check out</button></form>
 <h2>Orders</h2><ul>${[...orders.values()]
-      .map(({ id, item, status }) => `<li><a href="/orders/${id}">${escapeHtml(item)}</a> ${status}</li>`)
+      .map(({ id, description, status }) => `<li><a href="/orders/${id}">${escapeHtml(description)}</a> ${status}</li>`)
       .join('')}</ul>`,
   );
 
 /** The order with the card form, or with what became of it. */
 export function orderPage(order: Order, formOrigin: string): string {
-  const head = `<p><a href="/">Shop</a></p><h1>${escapeHtml(order.item)}, ${price(order.amount)}</h1>`;
+  const head = `<p><a href="/">Shop</a></p><h1>${escapeHtml(order.description)}, ${price(order.amount)}</h1>`;
   if (order.status !== 'open') {
     const refund =
       order.status === 'paid'
@@ -50,13 +53,13 @@ export function orderPage(order: Order, formOrigin: string): string {
         : '';
     const card = order.card === undefined ? '' : `<p>${escapeHtml(order.card)}</p>`;
     return page(
-      order.item,
+      order.description,
       `${head}<p id="status">${order.status}</p>${card}<p>${order.events.join(', ')}</p>${refund}`,
     );
   }
   const options = JSON.stringify({ session: order.sessionId, clientSecret: order.clientSecret });
   return page(
-    order.item,
+    order.description,
     `${head}<div id="card"></div><button id="pay">Pay</button><p id="message" role="status"></p>
 <script src="${formOrigin}/v1/cardvault.js"></script>
 <script>

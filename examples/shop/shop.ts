@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { CardvaultClient, type CreatePaymentRequest, verifyWebhook } from '../../sdk/src/index.ts';
-import { orderPage, shopPage } from './pages.ts';
+import { MAX_QUANTITY, orderPage, shopPage } from './pages.ts';
 
 /**
  * A shop that takes cards without ever seeing one: the buyer types the card into the form of the vault, the shop pays with the
@@ -24,7 +24,8 @@ export interface ShopOptions {
 
 export interface Order {
   readonly id: string;
-  readonly item: string;
+  /** What is in the cart, such as `2 × A red chair`. */
+  readonly description: string;
   /** In cents. */
   readonly amount: number;
   readonly sessionId: string;
@@ -36,6 +37,7 @@ export interface Order {
   readonly events: string[];
 }
 
+/** In cents. */
 const ITEMS: Readonly<Record<string, number>> = { 'A red chair': 12_500, 'A blue lamp': 4900 };
 const CURRENCY = 'USD';
 const SESSION_MINUTES = 30;
@@ -90,11 +92,11 @@ export class Shop {
     return { 'content-security-policy': policy };
   }
 
-  /** A session for one order. */
+  /** A session for the cart that the buyer sends. The shop computes the amount: a buyer names quantities alone. */
   async #order(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const item = new URLSearchParams(await readBody(request)).get('item') ?? '';
-    const amount = ITEMS[item];
-    if (amount === undefined) return send(response, 400, 'text/plain', 'There is no such item.');
+    const cart = readCart(new URLSearchParams(await readBody(request)));
+    if (cart === undefined) return send(response, 400, 'text/plain', 'Choose at least one item.');
+    const { amount, description } = cart;
     const id = randomUUID();
     const session = await this.#vault.captureSessions.create(
       {
@@ -103,12 +105,20 @@ export class Shop {
         currency: CURRENCY,
         additional_info: { order: id },
         ttl: SESSION_MINUTES,
-        description: item,
+        description,
       },
       { idempotencyKey: `session-${id}` },
     );
     this.orders.set(id, {
-      ...{ id, item, amount, sessionId: session.id, clientSecret: session.client_secret, status: 'open', events: [] },
+      ...{
+        id,
+        description,
+        amount,
+        sessionId: session.id,
+        clientSecret: session.client_secret,
+        status: 'open',
+        events: [],
+      },
     });
     response.writeHead(303, { location: `/orders/${id}` }).end();
   }
@@ -166,6 +176,18 @@ export class Shop {
     else if (status === 'Declined' || status === 'ProcessorError') order.status = 'declined';
     else order.status = 'in doubt';
   }
+}
+
+/** Undefined when the cart is empty, or a quantity is none. */
+function readCart(sent: URLSearchParams): { readonly amount: number; readonly description: string } | undefined {
+  const lines = Object.entries(ITEMS).map(([item, cents]) => ({ item, cents, quantity: Number(sent.get(item) ?? 0) }));
+  if (!lines.every(({ quantity }) => Number.isInteger(quantity) && quantity >= 0 && quantity <= MAX_QUANTITY)) return;
+  const chosen = lines.filter(({ quantity }) => quantity > 0);
+  if (chosen.length === 0) return;
+  return {
+    amount: chosen.reduce((sum, { cents, quantity }) => sum + cents * quantity, 0),
+    description: chosen.map(({ item, quantity }) => `${quantity} × ${item}`).join(', '),
+  };
 }
 
 function send(

@@ -56,7 +56,10 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
   it('sells, is paid once, hears of it, and refunds, without a card number', async () => {
     const { page } = await browser.newVisitor({ origin });
     await page.goto(`${origin}/`);
-    await page.getByRole('button', { name: 'Buy' }).first().click();
+    await page.getByLabel('A red chair').fill('2');
+    await page.getByLabel('A blue lamp').fill('1');
+    await page.getByRole('button', { name: 'Check out' }).click();
+    await page.getByRole('heading', { name: '2 × A red chair, 1 × A blue lamp, $299.00' }).waitFor();
     const frame = page.frameLocator('iframe');
     await frame.getByLabel('Card number').fill(DIGITS);
     await frame.getByLabel('Expiry date').fill('12/40');
@@ -80,5 +83,14 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     assert.ok(!JSON.stringify([...shop.orders.values()]).includes(DIGITS));
     const payments = await service.core.database.read('select count(*) as number from payments');
     assert.equal(payments[0]?.['number'], 1);
+  });
+
+  it('takes no empty cart, and no quantity that it does not offer', async () => {
+    const orders = shop.orders.size;
+    for (const body of ['', 'A red chair=0', 'A red chair=-1', 'A red chair=1.5', 'A red chair=10', 'Another=1']) {
+      const response = await fetch(`${origin}/orders`, { method: 'POST', body: new URLSearchParams(body) });
+      assert.equal(response.status, 400, body);
+    }
+    assert.equal(shop.orders.size, orders);
   });
 });

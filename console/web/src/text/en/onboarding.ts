@@ -79,7 +79,7 @@ export const onboarding = {
     sendTest: 'Send a test payment from here, with the outcome that you choose',
     paymentsOff:
       'Payments are not enabled in the sandbox yet. Request them; the command appears here when your operator has enabled them.',
-    shop: 'A shop to try is in the folder examples/shop of cardvault: items, card form, payment, webhooks and refund. It starts with npm run example, beside a vault of its own.',
+    shop: 'A shop to try is in the folder examples/shop of cardvault: cart, card form, payment, webhooks and refund. It starts with npm run example, beside a vault of its own.',
     shopGuide: 'Read how it takes cards from the browser',
   },
   payments: {

@@ -81,7 +81,7 @@ export const onboarding: typeof english = {
     sendTest: 'Enviar desde aquí un pago de prueba con el resultado que elija',
     paymentsOff:
       'Los pagos todavía no están habilitados en el entorno de pruebas. Solicítelos; cuando su operador los habilite, el comando aparecerá aquí.',
-    shop: 'En la carpeta examples/shop de cardvault hay una tienda para probar: artículos, formulario de tarjeta, pago, webhooks y devolución. Se inicia con npm run example, junto a una bóveda propia.',
+    shop: 'En la carpeta examples/shop de cardvault hay una tienda para probar: carrito, formulario de tarjeta, pago, webhooks y devolución. Se inicia con npm run example, junto a una bóveda propia.',
     shopGuide: 'Lea cómo recibe tarjetas desde el navegador',
   },
   payments: {
