@@ -19,7 +19,7 @@ export function checkNode(version: string): Check {
 
 /** `user`: the number of the user of the service; undefined where it is unknown. */
 export function checkUser(user: number | undefined, isRunning: boolean): Check {
-  if (user === undefined) return ok('user', 'this system has no numbers of users');
+  if (user === undefined) return ok('user', 'the user of the service is not known');
   if (user === 0)
     return problem(
       'user',
