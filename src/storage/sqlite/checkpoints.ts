@@ -87,7 +87,9 @@ export class Checkpoints {
   /** Never rejects: the next copy tries again. */
   #copy(): Promise<void> {
     this.#running ??= this.#copyOnThread()
-      .catch(() => {
+      .catch(async () => {
+        // It may still run, with the file open: the next copy starts another one.
+        await this.#thread?.terminate();
         this.#thread = undefined;
       })
       .finally(() => {
