@@ -59,7 +59,7 @@ export interface BackupFacts {
 
 export const checkBackups = ({ ages, maxAges }: BackupFacts): readonly Check[] => [
   checkAge('backup', ages.backup, maxAges.backup, BACKUP_WITHIN_MS, 'create one: cardvault backup FILE'),
-  checkAge('drill', ages.drill, maxAges.drill, undefined, 'try a backup: cardvault drill FILE --identity FILE'),
+  checkAge('drill', ages.drill, maxAges.drill, undefined, 'try a backup: cardvault drill --identity FILE'),
 ];
 
 function checkAge(
