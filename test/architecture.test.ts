@@ -472,6 +472,15 @@ describe('architecture', () => {
     );
   });
 
+  test('the file of traces is loaded only where they are configured', () => {
+    const importers = sources.flatMap(({ path, text, imports }) =>
+      imports
+        .filter(({ from, isType }) => !isType && from.endsWith('/traces.ts'))
+        .map(({ from }) => `${path}${codeOf(text).includes(`await import('${from}')`) ? ', on demand' : ''}`),
+    );
+    assert.deepEqual(importers, ['src/node.ts, on demand']);
+  });
+
   test('every package that is imported is a declared dependency, and every dependency is imported', () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
     const declared = Object.keys(manifest.dependencies);
