@@ -75,7 +75,7 @@ function createListeners(
   files: CardFormFiles,
   origin: () => string,
 ): Listeners<'cards'> {
-  const { accounts, transactions, time } = core;
+  const { transactions, time } = core;
   const options = {
     ...node.reporting,
     listener: 'cards',
@@ -85,7 +85,7 @@ function createListeners(
   const { perMinute } = config.cardForm;
   const buckets = perMinute === 0 ? undefined : tokenBucketsPerMinute(node.buckets, 'card-form', perMinute);
   const { captureSessions: sessions } = node;
-  const routes = cardFormRoutes({ sessions, accounts, transactions, time, files, origin, buckets });
+  const routes = cardFormRoutes({ sessions, transactions, time, files, origin, buckets });
   const health = node.operational.filter(({ path }) => path === '/healthz' || path === '/readyz');
   addPublicRoutes(app, [...health, ...routes], options);
   return new Listeners({ cards: app }, (listener) => createConnectionLimit({ config, core, log }, node, listener));

@@ -1,3 +1,4 @@
+import type { Account } from '../accounts/account.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import type { AuditAction, AuditEvent } from '../audit/audit.ts';
 import type { Captures } from '../captures/captures.ts';
@@ -6,7 +7,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import type { Transaction } from '../idempotency/transaction.ts';
 import { brandOf } from '../kernel/card-brand.ts';
 import { checkEntry, type Entry, type FieldError, toDigits } from '../kernel/card-entry.ts';
-import { formatIso8601, HOUR, MINUTE, type Random } from '../kernel/clock.ts';
+import { type Clock, formatIso8601, HOUR, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { type Expiry, formatLongExpiry, parseExpiry } from '../kernel/expiry.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
@@ -15,6 +16,7 @@ import { isJsonObject, parseJson } from '../kernel/json.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { type Pan, parsePan, truncatePan } from '../kernel/pan.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
+import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page } from '../storage/pagination.ts';
 import type { Vault } from '../vault/vault.ts';
@@ -78,6 +80,8 @@ export class CaptureSessions {
   readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #accounts: Accounts;
+  /** Each of the three requests of a form needs its account. */
+  readonly #cachedAccounts: Cache<string, Account>;
   readonly #captures: Captures;
   readonly #vault: Vault;
   readonly #outbox: Outbox | undefined;
@@ -85,6 +89,7 @@ export class CaptureSessions {
   constructor(options: {
     database: Database;
     keyring: Keyring;
+    clock: Clock;
     time: TrustedTime;
     random: Random;
     accounts: Accounts;
@@ -97,6 +102,7 @@ export class CaptureSessions {
     this.#time = options.time;
     this.#random = options.random;
     this.#accounts = options.accounts;
+    this.#cachedAccounts = new Cache({ clock: options.clock, max: MAX_CACHED_TENANTS, ttlMs: SETTINGS_TTL_MS });
     this.#captures = options.captures;
     this.#vault = options.vault;
     this.#outbox = options.outbox;
@@ -315,10 +321,15 @@ export class CaptureSessions {
     const status = statusAt(session, this.#time.latestNow());
     if (status === 'expired') return { session, status, endedAt: session.endedAt ?? session.expiresAt };
     if (status !== 'open') return { session, status, endedAt: session.endedAt };
-    const account = await this.#accounts.get(session.tenant.account);
+    const account = await this.getAccount(session.tenant);
     return account.status === 'suspended'
       ? { session, status: 'expired', endedAt: undefined }
       : { session, status, endedAt: undefined };
+  }
+
+  /** Returns the account of a session, whose changes are valid after at most 2 seconds. */
+  getAccount({ account }: Tenant): Promise<Account> {
+    return this.#cachedAccounts.get(account, () => this.#accounts.get(account));
   }
 
   #isRemovable({ endedAt, expiresAt }: Session): boolean {

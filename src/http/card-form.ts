@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Accounts } from '../accounts/accounts.ts';
 import type {
   CaptureSessions,
   SessionView,
@@ -23,7 +22,6 @@ import type { PublicRoute } from './server.ts';
 
 interface CardFormParts {
   readonly sessions: CaptureSessions;
-  readonly accounts: Accounts;
   readonly transactions: Transactions;
   readonly time: TrustedTime;
   readonly files: CardFormFiles;
@@ -203,11 +201,11 @@ async function sendSession(parts: CardFormParts, request: FastifyRequest, reply:
   return sendJson(reply, await formatForForm(parts, view));
 }
 
-async function formatForForm({ accounts, time }: CardFormParts, { session, status }: SessionView) {
+async function formatForForm({ sessions, time }: CardFormParts, { session, status }: SessionView) {
   const { settings, tenant, expiresAt } = session;
   const returnUrl = settings.returnUrl;
   if (status !== 'open') return { status, ...(returnUrl !== undefined && { return_url: returnUrl }) };
-  const account = await accounts.get(tenant.account);
+  const account = await sessions.getAccount(tenant);
   return {
     status,
     environment: tenant.environment,

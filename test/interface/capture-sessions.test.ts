@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { cardFormHeaders } from '../../src/http/card-form.ts';
-import { DAY, MINUTE } from '../../src/kernel/clock.ts';
+import { DAY, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
 
@@ -216,6 +216,24 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       assert.deepEqual((await form('POST', other, '/cancel')).json, { status: 'cancelled' });
     const ended = (await form('GET', other, '/session')).json;
     assert.deepEqual(ended, { status: 'cancelled', return_url: 'https://shop.example.com/back' });
+  });
+
+  test('act as expired while their account is suspended', async () => {
+    const other = await newCaller(service);
+    const session = await open(CAPTURE, other);
+    const change = async (act: 'suspend' | 'resume'): Promise<void> => {
+      const { accounts, transactions } = service.core;
+      const origin = { actor: { type: 'operator' as const, name: 'ops' } };
+      await transactions.run({ origin }, (transaction) => accounts[act](transaction, other.account));
+      service.advance(5 * SECOND);
+    };
+    assert.equal((await form('GET', session, '/session')).json.status, 'open');
+    await change('suspend');
+    assert.deepEqual((await form('GET', session, '/session')).json, { status: 'expired' });
+    const refused = await submit(session);
+    assert.deepEqual([refused.status, refused.json], [410, { status: 'expired' }]);
+    await change('resume');
+    assert.equal((await submit(session)).json.status, 'completed');
   });
 
   test('belong to their account and environment', async () => {
