@@ -3,8 +3,13 @@ import { Agent, request } from 'node:https';
 import { respond } from './child.ts';
 import { PAN, panWriter } from './requests.ts';
 
-/** Shops and buyers of the card form, in a process of their own: each session from its creation to its completion. */
+/**
+ * Shops and buyers of the card form, in a process of their own: each session from its creation to its completion. For comparison the
+ * same process sends as many plain requests to the API.
+ */
 export interface SessionsOrder {
+  /** `sessions`: four requests for each. `plain`: two captures created and two inspected in place of each. */
+  readonly kind: 'sessions' | 'plain';
   /** Ports of the API of the sandbox and of the card form. */
   readonly ports: { readonly api: number; readonly cards: number };
   readonly secret: string;
@@ -82,6 +87,18 @@ async function completeSession({ ports, secret }: SessionsOrder): Promise<void> 
   await send({ ...form, method: 'POST', path: `/v1/card/${id}`, body: { ...card, attempt: randomUUID() } });
 }
 
+/** Creates two captures and inspects them: as many writes and reads as a session takes. */
+async function sendPlain({ ports, secret }: SessionsOrder): Promise<void> {
+  const call = { port: ports.api, headers: { 'x-api-key': secret } };
+  for (let count = 0; count < 2; count++) {
+    const chd = { card: newNumber(), exp: '12/40', name: 'Ana Lopez', cvv: '123' };
+    const body = { chd, amount: 12_500, currency: 'USD', ttl: 15, additional_info: {} };
+    const created = await send({ ...call, method: 'POST', path: '/transactions/requests', body });
+    const { id } = JSON.parse(created.toString()).data;
+    await send({ ...call, method: 'GET', path: `/transactions/requests/${id}/inspect` });
+  }
+}
+
 respond(async (order: SessionsOrder): Promise<SessionsReport> => {
   const start = performance.now();
   const end = start + order.seconds * 1000;
@@ -94,7 +111,9 @@ respond(async (order: SessionsOrder): Promise<SessionsReport> => {
     const timer = setInterval(() => {
       for (const now = performance.now(); due <= now && due < end; ) {
         const begin = due;
-        const session = completeSession(order).then(() => times.push(performance.now() - begin));
+        const session = (order.kind === 'sessions' ? completeSession : sendPlain)(order).then(() =>
+          times.push(performance.now() - begin),
+        );
         running.push(session.catch((error: unknown) => (failure ??= error)));
         // Arrivals are independent of one another, so the gaps between them are distributed exponentially.
         due -= (Math.log(1 - Math.random()) / order.perSecond) * 1000;

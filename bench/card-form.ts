@@ -6,24 +6,30 @@ import { MIX } from './requests.ts';
 import { aligned, ratio, type Table, whole } from './table.ts';
 import { type Round, type Target, Testbed } from './testbed.ts';
 
-/** Sessions of the card form, from creation to completion, beside the requests of a merchant: what they cost its latency. */
+/**
+ * Sessions of the card form, from creation to completion, beside the requests of a merchant: what they cost its latency. As many plain
+ * requests of the same client show which part of it any request would cost that is committed.
+ */
 
 export interface CardFormSettings {
   readonly rounds: number;
   /** Length of a round. */
   readonly seconds: number;
   readonly database: DatabaseName;
+  /** Request threads. With more than one, the card form is served by a thread that serves no request of the API. */
+  readonly workers: number;
 }
 
 /** Medians of the rounds, and of the ratios of the two rounds that follow each other. Times in milliseconds. */
-export interface CardFormFigures {
-  readonly database: DatabaseName;
-  readonly rounds: number;
-  readonly seconds: number;
+export interface CardFormFigures extends CardFormSettings {
   readonly perSecond: number;
   readonly without: { readonly p50: number; readonly p99: number };
   readonly beside: { readonly p50: number; readonly p99: number };
+  /** Beside two captures that are created and two that are inspected, in place of each session. */
+  readonly besidePlain: { readonly p50: number; readonly p99: number };
   readonly ratio: { readonly p50: number; readonly p99: number };
+  /** Beside sessions, to beside plain requests. */
+  readonly ratioToPlain: { readonly p50: number; readonly p99: number };
   readonly sessions: { readonly perSecond: number; readonly p50: number; readonly p99: number };
   /** CPU microseconds of the service and the database for each session, with the four requests that it takes. */
   readonly cpu: number;
@@ -35,27 +41,32 @@ const REQUESTS_PER_SECOND = 500;
 const CONNECTIONS = 64;
 const WARM_SECONDS = 5;
 
-interface Pair {
+/** Three rounds that follow each other. */
+interface Rounds {
   readonly without: Round;
   readonly beside: Round;
+  readonly besidePlain: Round;
   readonly sessions: SessionsReport;
 }
 
-export function compareRounds(pairs: readonly Pair[]): Omit<CardFormFigures, 'database' | 'rounds' | 'seconds'> {
-  const medianOf = (value: (pair: Pair) => number): number => median(pairs.map(value));
-  const latency = (side: 'without' | 'beside') => ({
-    p50: medianOf((pair) => pair[side].p50),
-    p99: medianOf((pair) => pair[side].p99),
+export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, keyof CardFormSettings> {
+  const medianOf = (value: (of: Rounds) => number): number => median(rounds.map(value));
+  const latency = (side: 'without' | 'beside' | 'besidePlain') => ({
+    p50: medianOf((of) => of[side].p50),
+    p99: medianOf((of) => of[side].p99),
+  });
+  const ratioTo = (side: 'without' | 'besidePlain') => ({
+    p50: medianOf((of) => of.beside.p50 / of[side].p50),
+    p99: medianOf((of) => of.beside.p99 / of[side].p99),
   });
   const cpuOf = ({ cpu, databaseCpu, perSecond }: Round): number => (cpu + databaseCpu) * perSecond;
   return {
     perSecond: medianOf(({ beside }) => beside.perSecond),
     without: latency('without'),
     beside: latency('beside'),
-    ratio: {
-      p50: medianOf(({ beside, without }) => beside.p50 / without.p50),
-      p99: medianOf(({ beside, without }) => beside.p99 / without.p99),
-    },
+    besidePlain: latency('besidePlain'),
+    ratio: ratioTo('without'),
+    ratioToPlain: ratioTo('besidePlain'),
     sessions: {
       perSecond: medianOf(({ sessions }) => sessions.sessions / sessions.seconds),
       p50: medianOf(({ sessions }) => sessions.p50),
@@ -71,7 +82,7 @@ export async function measureCardForm(
   settings: CardFormSettings,
   print: (line: string) => void,
 ): Promise<CardFormFigures> {
-  const { rounds, seconds, database } = settings;
+  const { rounds, seconds, database, workers } = settings;
   const testbed = new Testbed();
   const shops = new Child<SessionsOrder, SessionsReport>('card-form-load.ts');
   try {
@@ -79,33 +90,41 @@ export async function measureCardForm(
     if (database === 'PostgreSQL' && server === undefined) throw new Error('there is no PostgreSQL on this machine');
     const at = server && { address: await server.newDatabase('card_form'), server };
     const cards = await freePort();
-    const variables = { CARDVAULT_CAPTURE_PORT: String(cards), CARDVAULT_RATE_LIMIT_CAPTURE: '0' };
+    const variables = {
+      CARDVAULT_CAPTURE_PORT: String(cards),
+      CARDVAULT_RATE_LIMIT_CAPTURE: '0',
+      CARDVAULT_WORKERS: String(workers),
+    };
     const { target } = await testbed.startService('card form', at, variables);
     await testbed.connect([target], CONNECTIONS);
     const run = (length: number): Promise<Round> =>
       testbed.run(target, MIX, { seconds: length, perSecond: REQUESTS_PER_SECOND });
     const order = orderFor(target, cards);
-    const runBeside = async (length: number) => {
-      const [beside, sessions] = await Promise.all([run(length), shops.send({ ...order, seconds: length })]);
-      return { beside, sessions };
+    const runBeside = async (kind: SessionsOrder['kind'], length: number) => {
+      const [round, sessions] = await Promise.all([run(length), shops.send({ ...order, kind, seconds: length })]);
+      return { round, sessions };
     };
-    await runBeside(WARM_SECONDS);
-    print(`${rounds} rounds of ${seconds} s with and without ${SESSIONS_PER_SECOND} sessions a second`);
-    const pairs: Pair[] = [];
+    await runBeside('sessions', WARM_SECONDS);
+    await runBeside('plain', WARM_SECONDS);
+    print(
+      `${rounds} rounds of ${seconds} s with and without ${SESSIONS_PER_SECOND} sessions a second, ${workers} threads`,
+    );
+    const measured: Rounds[] = [];
     for (let round = 0; round < rounds; round++) {
       // Another side begins in each round.
       const first = round % 2 === 0 ? await run(seconds) : undefined;
-      const second = await runBeside(seconds);
-      pairs.push({ ...second, without: first ?? (await run(seconds)) });
+      const { round: beside, sessions } = await runBeside('sessions', seconds);
+      const { round: besidePlain } = await runBeside('plain', seconds);
+      measured.push({ beside, sessions, besidePlain, without: first ?? (await run(seconds)) });
     }
-    return { database, rounds, seconds, ...compareRounds(pairs) };
+    return { ...settings, ...compareRounds(measured) };
   } finally {
     await shops.stop();
     await testbed.stop();
   }
 }
 
-const orderFor = ({ port: api, secrets }: Target, cards: number): Omit<SessionsOrder, 'seconds'> => ({
+const orderFor = ({ port: api, secrets }: Target, cards: number): Omit<SessionsOrder, 'kind' | 'seconds'> => ({
   ports: { api, cards },
   secret: secrets.usual,
   perSecond: SESSIONS_PER_SECOND,
@@ -113,22 +132,47 @@ const orderFor = ({ port: api, secrets }: Target, cards: number): Omit<SessionsO
 
 const ms = (value: number): string => `${value.toFixed(2)} ms`;
 
-/** The section of RESULTS.md. */
-export function cardFormSection(figures: CardFormFigures, { date, cores, processor }: Conditions): string {
-  const { database, rounds, seconds, perSecond, without, beside, sessions, cpu } = figures;
+/** The section of RESULTS.md, with figures of different numbers of threads. */
+export function cardFormSection(all: readonly CardFormFigures[], { date, cores, processor }: Conditions): string {
+  const [first] = all;
+  if (first === undefined) throw new Error('nothing was measured');
   const table: Table = [
-    ['latency of the API', 'without sessions', 'beside them', 'ratio'],
-    ['p50', ms(without.p50), ms(beside.p50), ratio(figures.ratio.p50)],
-    ['p99', ms(without.p99), ms(beside.p99), ratio(figures.ratio.p99)],
+    ['threads', 'latency of the API', 'alone', 'beside sessions', 'ratio', 'beside plain requests', 'ratio'],
+    ...all.flatMap((figures) =>
+      (['p50', 'p99'] as const).map((name) => [
+        String(figures.workers),
+        name,
+        ms(figures.without[name]),
+        ms(figures.beside[name]),
+        ratio(figures.ratio[name]),
+        ms(figures.besidePlain[name]),
+        ratio(figures.ratioToPlain[name]),
+      ]),
+    ),
+  ];
+  const costs: Table = [
+    ['threads', 'sessions a second', 'p50', 'p99', 'CPU us'],
+    ...all.map(({ workers, sessions, cpu }) => [
+      String(workers),
+      whole(sessions.perSecond),
+      ms(sessions.p50),
+      ms(sessions.p99),
+      whole(cpu),
+    ]),
   ];
   return `## Card form beside the API
 
-\`npm run bench -- --card-form\` on ${date}, ${cores} cores (${processor}), ${database}: ${rounds} rounds of ${seconds} s with and without sessions, in turns. The API
-has ${whole(perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
-${whole(sessions.perSecond)} sessions a second are created, loaded by a browser and completed, each in four requests.
+\`npm run bench -- --card-form\` on ${date}, ${cores} cores (${processor}), ${first.database}: ${first.rounds} rounds of ${first.seconds} s of each side, in turns. The API
+has ${whole(first.perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
+${SESSIONS_PER_SECOND} sessions a second are created, loaded by a browser and completed, each in four requests. "Plain requests" are
+two captures created and two inspected by the same client in place of each session. Ratios are those of "beside sessions" to "alone", and to "beside plain
+requests". With one thread it serves the API and the form; with two, a third one serves the form.
 
 ${aligned(table)}
 
-A session takes ${ms(sessions.p50)} from creation to completion (p99 ${ms(sessions.p99)}), and ${whole(cpu)} microseconds of CPU of service and database. The load
-runs on the same cores.`;
+From its creation to its completion a session takes, with the CPU of service and database for it:
+
+${aligned(costs)}
+
+The load runs on the same cores.`;
 }

@@ -151,6 +151,17 @@ export interface Interval {
   readonly p99: number;
   /** For each request, of service and database. */
   readonly cpu: number;
+  /** What tells the machine from the service; measured since 2026-11-27. */
+  readonly reference?: {
+    /** What a bare echo could do on the machine at the begin of the interval. */
+    readonly echo: { readonly perSecond: number; readonly p99: number; readonly cpu: number };
+    /** Requests a second that the service could do at the begin of the interval. */
+    readonly capacity: number;
+    /** The median of the 99th percentiles of each five seconds. */
+    readonly usualP99: number;
+    /** The fraction of the time of all cores that the host gave to other machines. */
+    readonly stolen: number;
+  };
   /** Bytes. */
   readonly memory: number;
   readonly databaseBytes: number;
@@ -161,7 +172,7 @@ export interface Interval {
 export interface Soak {
   readonly settings: SoakSettings;
   readonly postgres?: string;
-  /** Requests a second that the service can do. */
+  /** Requests a second that the service can do at first. */
   readonly capacity: number;
   readonly intervals: readonly Interval[];
   /** The reason why it ended early. */

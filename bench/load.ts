@@ -2,6 +2,7 @@ import { randomInt } from 'node:crypto';
 import type { OnReadOpts } from 'node:net';
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls';
 import { respond } from './child.ts';
+import { median } from './figures.ts';
 import { type Message, type Pool, panWriter, type Request, requestNamed, toMessage } from './requests.ts';
 
 /**
@@ -34,6 +35,8 @@ export interface Load {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+  /** The median of the 99th percentiles of each five seconds: a disturbance of a moment does not change it. */
+  readonly usualP99: number;
   /** Records in the pool that was filled, or that were not used up. */
   readonly records: number;
   /** CPU of the load itself, microseconds. */
@@ -48,6 +51,7 @@ const READ_BYTES = 65_536;
 const MOST_LATENCIES = 2 ** 21;
 /** Messages that are sent again and again; more than connections, because a message that is being sent must not change. */
 const MESSAGES = 1024;
+const SLICE_MS = 5000;
 /** How long responses may take after the last arrival. */
 const PATIENCE_MS = 20_000;
 
@@ -158,6 +162,9 @@ class Round {
   #failure: string | undefined;
   /** The arrival of the next request of an open loop, in milliseconds. */
   #due: number;
+  /** The number of responses at the end of each slice, and the end of the present one. */
+  readonly #slices: number[] = [];
+  #sliceEnd: number;
   #finish: (load: Load) => void = () => undefined;
 
   constructor(request: Request, order: Run, idle: readonly Connection[]) {
@@ -173,6 +180,7 @@ class Round {
     this.#start = performance.now();
     this.#end = this.#start + order.seconds * 1000;
     this.#due = this.#start;
+    this.#sliceEnd = this.#start + SLICE_MS;
   }
 
   run(): Promise<Load> {
@@ -231,8 +239,9 @@ class Round {
   }
 
   #onResponse(connection: Connection, isGood: boolean, text: string): void {
-    this.#latencies[Math.min(this.#answered++, MOST_LATENCIES - 1)] =
-      performance.now() - (connection.arrivedAt ?? Number.NaN);
+    const now = performance.now();
+    for (; this.#sliceEnd <= now; this.#sliceEnd += SLICE_MS) this.#slices.push(this.#answered);
+    this.#latencies[Math.min(this.#answered++, MOST_LATENCIES - 1)] = now - (connection.arrivedAt ?? Number.NaN);
     connection.arrivedAt = undefined;
     if (!isGood) {
       this.#failures++;
@@ -248,13 +257,23 @@ class Round {
   #load(): Load {
     const seconds = (performance.now() - this.#start) / 1000;
     const { user, system } = process.cpuUsage(this.#cpu);
+    const usualP99 = this.#usualP99();
     const sorted = this.#latencies.subarray(0, Math.min(this.#answered, MOST_LATENCIES)).sort();
     const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
     connections.set(this.#order.target, this.#idle);
     return {
       ...{ requests: this.#answered, failures: this.#failures, failure: this.#failure, seconds },
-      ...{ p50: at(0.5), p99: at(0.99), records: this.#updatePools(), cpu: user + system },
+      ...{ p50: at(0.5), p99: at(0.99), usualP99, records: this.#updatePools(), cpu: user + system },
     };
+  }
+
+  #usualP99(): number {
+    const ends = [...this.#slices, Math.min(this.#answered, MOST_LATENCIES)];
+    const percentiles = ends.flatMap((end, index) => {
+      const sorted = this.#latencies.slice(ends[index - 1] ?? 0, end).sort();
+      return sorted.length === 0 ? [] : [sorted[Math.floor((sorted.length - 1) * 0.99)] ?? Number.NaN];
+    });
+    return median(percentiles);
   }
 
   #updatePools(): number {

@@ -46,6 +46,13 @@ export function cpuOf(root: number): number {
   return nanoseconds / NS_PER_US;
 }
 
+/** Ticks of all cores since the start of the machine, and those of them that it waited because the host ran other machines. */
+export function readStolenTime(): { readonly total: number; readonly stolen: number } {
+  const [, ...ticks] = (readIfThere('/proc/stat').split('\n')[0] ?? '').split(/ +/).map(Number);
+  // The last two are guests of this machine, which the first two contain.
+  return { total: ticks.slice(0, 8).reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? Number.NaN };
+}
+
 /** Returns the resident memory of a process in bytes, without its children. */
 export function memoryOf(pid: number): number {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readIfThere(`/proc/${pid}/status`))?.[1];

@@ -1,4 +1,4 @@
-import type { Conditions, Figure, Growth, Import, Matrix, PeerComparison, Results, Soak } from './figures.ts';
+import type { Conditions, Figure, Growth, Import, Interval, Matrix, PeerComparison, Results, Soak } from './figures.ts';
 import { REQUESTS } from './requests.ts';
 import { aligned, mebibytes, milliseconds, ratio, type Table, whole } from './table.ts';
 
@@ -210,6 +210,21 @@ ${aligned(measured)}
 `;
 }
 
+const SOAK_REFERENCE = ['usual p99', 'echo a second', 'echo p99', 'service can', 'beside the echo', 'CPU', 'stolen'];
+
+const soakReference = ({ reference, cpu }: Interval): string[] =>
+  reference === undefined
+    ? []
+    : [
+        milliseconds(reference.usualP99),
+        whole(reference.echo.perSecond),
+        milliseconds(reference.echo.p99),
+        whole(reference.capacity),
+        ratio(reference.capacity / reference.echo.perSecond),
+        ratio(cpu / reference.echo.cpu),
+        `${(reference.stolen * 100).toFixed(1)} %`,
+      ];
+
 function soakSection({
   conditions,
   postgres,
@@ -218,25 +233,34 @@ function soakSection({
   intervals,
   problem,
 }: Soak & { conditions: Conditions }): string {
+  const hasReference = intervals.some(({ reference }) => reference !== undefined);
   const table: Table = [
-    ['minutes', 'a second', 'p50 ms', 'p99 ms', 'CPU us', 'memory', 'database', 'write-ahead log'],
-    ...intervals.map(({ seconds, perSecond, p50, p99, cpu, memory, databaseBytes, logBytes }) => [
-      (seconds / 60).toFixed(1),
-      whole(perSecond),
-      milliseconds(p50),
-      milliseconds(p99),
-      whole(cpu),
-      mebibytes(memory),
-      mebibytes(databaseBytes),
-      mebibytes(logBytes),
+    [
+      ...['minutes', 'a second', 'p50 ms', 'p99 ms', 'CPU us', 'memory', 'database', 'write-ahead log'],
+      ...(hasReference ? SOAK_REFERENCE : []),
+    ],
+    ...intervals.map((interval) => [
+      (interval.seconds / 60).toFixed(1),
+      whole(interval.perSecond),
+      milliseconds(interval.p50),
+      milliseconds(interval.p99),
+      whole(interval.cpu),
+      mebibytes(interval.memory),
+      mebibytes(interval.databaseBytes),
+      mebibytes(interval.logBytes),
+      ...soakReference(interval),
     ]),
   ];
+  const explanation = `
+
+"Usual p99" is the median of the 99th percentiles of each five seconds. Each interval begins with what a bare echo and the service can do, in requests a
+second; "CPU" is that of a request beside that of the echo. "Stolen" is the time of all cores that the host gave to other machines.`;
   return `## Soak
 
 ${conditionsLine(conditions, postgres)}
 
 ${settings.minutes} minutes over ${settings.database} at 70 % of ${whole(capacity)} requests a second, which arrive independently of one another: of ten, six tokenize a card, two
-create a capture that expires after a minute, two authorize a payment.${problem === undefined ? '' : ` It ended early: ${problem.split('\n')[0]}.`}
+create a capture that expires after a minute, two authorize a payment.${problem === undefined ? '' : ` It ended early: ${problem.split('\n')[0]}.`}${hasReference ? explanation : ''}
 
 ${aligned(table)}
 `;

@@ -6,7 +6,7 @@ import type { Round } from './testbed.ts';
 
 const round = (perSecond: number, cpu: number, databaseCpu = 0): Round => ({
   ...{ perSecond, cpu, databaseCpu },
-  ...{ p50: 1, p99: 2, loadShare: 0.1 },
+  ...{ p50: 1, p99: 2, usualP99: 2, loadShare: 0.1 },
 });
 
 test('the cost of the request log is the median of the ratios of rounds that follow each other', () => {

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { cardFormSection, measureCardForm } from './card-form.ts';
+import { type CardFormFigures, cardFormSection, measureCardForm } from './card-form.ts';
 import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
 import { measureGrowth } from './growth.ts';
 import { measureImport } from './import.ts';
@@ -163,7 +163,9 @@ async function reportRequestLog(): Promise<never> {
 /** Writes a section of its own, as other commands do. */
 async function reportCardForm(): Promise<never> {
   const [database = 'SQLite'] = databasesOf(['sqlite']);
-  const figures = await measureCardForm({ ...roundsOf(DEFAULTS.cardForm), database }, print);
+  const figures: CardFormFigures[] = [];
+  for (const workers of [1, 2])
+    figures.push(await measureCardForm({ ...roundsOf(DEFAULTS.cardForm), database, workers }, print));
   const section = cardFormSection(figures, conditionsNow(new Date()));
   process.stdout.write(`${section}\n`);
   if (!values['no-write'])

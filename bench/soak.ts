@@ -1,34 +1,63 @@
-import type { Interval, Soak, SoakSettings } from './figures.ts';
-import { MIX } from './requests.ts';
+import { type Interval, median, type Soak, type SoakSettings } from './figures.ts';
+import { readStolenTime } from './processes.ts';
+import { ECHO, MIX } from './requests.ts';
 import type { Service } from './service.ts';
+import { whole } from './table.ts';
 import { type Target, Testbed } from './testbed.ts';
 
-/** The same load for a long time: 70 % of what the service can do, of requests that arrive independently of one another. */
+/**
+ * The same load for a long time: 70 % of what the service can do at first, of requests that arrive independently of one another. A
+ * virtual machine is faster in one minute and slower in another. So each interval begins with what a bare echo and the service can do.
+ */
 const CONNECTIONS = 64;
 const INTERVALS = 30;
 const SHARE = 0.7;
-const CAPACITY_SECONDS = 20;
+const WARM_SECONDS = 20;
+const ECHO_SECONDS = 2;
+const CAPACITY_SECONDS = 5;
+const CAPACITY_ROUNDS = 3;
 
-type Sizes = () => Promise<{ readonly database: number; readonly log: number }>;
+interface Sides {
+  readonly testbed: Testbed;
+  readonly echo: Target;
+  readonly target: Target;
+  readonly service: Service;
+  readonly sizes: () => Promise<{ readonly database: number; readonly log: number }>;
+  /** Requests a second that arrive. */
+  readonly offered: number;
+}
 
 async function measureInterval(
-  testbed: Testbed,
-  target: Target,
-  service: Service,
-  sizes: Sizes,
-  perSecond: number,
+  { testbed, echo, target, service, sizes, offered }: Sides,
   seconds: number,
-) {
-  const round = await testbed.run(target, MIX, { seconds, perSecond });
+): Promise<Omit<Required<Interval>, 'seconds'>> {
+  // Neither server keeps a connection open that is idle for long.
+  await testbed.connect([echo], CONNECTIONS);
+  const { perSecond, p99, cpu } = await testbed.run(echo, ECHO, { seconds: ECHO_SECONDS });
+  await testbed.connect([target], CONNECTIONS);
+  const { perSecond: capacity } = await testbed.run(target, MIX, { seconds: CAPACITY_SECONDS });
+  const before = readStolenTime();
+  const round = await testbed.run(target, MIX, { seconds, perSecond: offered });
+  const after = readStolenTime();
   const { database, log } = await sizes();
   return {
     ...{ perSecond: round.perSecond, p50: round.p50, p99: round.p99, cpu: round.cpu + round.databaseCpu },
+    reference: {
+      echo: { perSecond, p99, cpu },
+      capacity,
+      usualP99: round.usualP99,
+      stolen: (after.stolen - before.stolen) / (after.total - before.total),
+    },
     ...{ memory: service.memory, databaseBytes: database, logBytes: log },
   };
 }
 
-const describe = (index: number, { perSecond, p99, memory }: Omit<Interval, 'seconds'>): string =>
-  `${index}/${INTERVALS}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms, ${Math.round(memory / 2 ** 20)} MiB`;
+function describe(index: number, { reference, perSecond, p99, memory }: Required<Interval>): string {
+  const { echo, capacity, usualP99, stolen } = reference;
+  const rates = `${whole(perSecond)}/s of ${whole(capacity)}, echo ${whole(echo.perSecond)}`;
+  const times = `p99 ${p99.toFixed(1)} ms, usually ${usualP99.toFixed(1)}, ${(stolen * 100).toFixed(1)} % stolen`;
+  return `${index}/${INTERVALS}: ${rates}, ${times}, ${whole(memory / 2 ** 20)} MiB`;
+}
 
 export async function measureSoak(settings: SoakSettings, print: (line: string) => void): Promise<Soak> {
   const testbed = new Testbed();
@@ -38,22 +67,27 @@ export async function measureSoak(settings: SoakSettings, print: (line: string) 
       throw new Error('there is no PostgreSQL on this machine');
     const at = server && { address: await server.newDatabase('vault'), server };
     const { service, target } = await testbed.startService(settings.database, at);
-    const sizes: Sizes = async () => ({
+    const sizes: Sides['sizes'] = async () => ({
       database: at === undefined ? service.databaseBytes : await at.server.bytesOf(at.address),
       log: at === undefined ? service.logBytes : 0,
     });
     await testbed.connect([target], CONNECTIONS);
     // The compiler of the code is still at work in the first seconds.
-    await testbed.run(target, MIX, { seconds: CAPACITY_SECONDS / 2 });
-    const { perSecond: capacity } = await testbed.run(target, MIX, { seconds: CAPACITY_SECONDS });
+    await testbed.run(target, MIX, { seconds: WARM_SECONDS });
+    const capacities: number[] = [];
+    for (let round = 0; round < CAPACITY_ROUNDS; round++)
+      capacities.push((await testbed.run(target, MIX, { seconds: CAPACITY_SECONDS })).perSecond);
+    const capacity = median(capacities);
+    const echo = await testbed.startBareEcho(service.pem);
+    const sides: Sides = { testbed, echo, target, service, sizes, offered: capacity * SHARE };
     print(`${Math.round(capacity)} requests a second; ${SHARE * 100} % of them for ${settings.minutes} minutes`);
     const intervals: Interval[] = [];
     const length = (settings.minutes * 60) / INTERVALS;
     let problem: string | undefined;
     try {
       for (let index = 1; index <= INTERVALS; index++) {
-        const interval = await measureInterval(testbed, target, service, sizes, capacity * SHARE, length);
-        intervals.push({ seconds: index * length, ...interval });
+        const interval = { seconds: index * length, ...(await measureInterval(sides, length)) };
+        intervals.push(interval);
         print(describe(index, interval));
       }
     } catch (error) {

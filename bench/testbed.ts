@@ -27,6 +27,8 @@ export interface Round {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
+  /** The median of the 99th percentiles of each five seconds. */
+  readonly usualP99: number;
   /** The server, all threads. */
   readonly cpu: number;
   readonly databaseCpu: number;
@@ -132,7 +134,7 @@ export class Testbed {
     const load = await this.#run(target, request, account, options);
     const after = { server: target.cpu(), database: target.databaseCpu() };
     return {
-      ...{ perSecond: load.requests / load.seconds, p50: load.p50, p99: load.p99 },
+      ...{ perSecond: load.requests / load.seconds, p50: load.p50, p99: load.p99, usualP99: load.usualP99 },
       cpu: (after.server - before.server) / load.requests,
       databaseCpu: (after.database - before.database) / load.requests,
       loadShare: load.cpu / 1e6 / load.seconds,
