@@ -25,10 +25,10 @@ export interface CardFormFigures extends CardFormSettings {
   readonly perSecond: number;
   readonly without: { readonly p50: number; readonly p99: number };
   readonly beside: { readonly p50: number; readonly p99: number };
-  /** Beside two captures that are created and two that are inspected, in place of each session. */
+  /** In place of each session, two captures are created and two inspected. */
   readonly besidePlain: { readonly p50: number; readonly p99: number };
   readonly ratio: { readonly p50: number; readonly p99: number };
-  /** Beside sessions, to beside plain requests. */
+  /** What the latency beside sessions is to that beside plain requests. */
   readonly ratioToPlain: { readonly p50: number; readonly p99: number };
   readonly sessions: { readonly perSecond: number; readonly p50: number; readonly p99: number };
   /** CPU microseconds of the service and the database for each session, with the four requests that it takes. */

@@ -151,9 +151,9 @@ export interface Interval {
   readonly p99: number;
   /** For each request, of service and database. */
   readonly cpu: number;
-  /** What tells the machine from the service; measured since 2026-11-27. */
+  /** It tells the machine from the service. Results of before 2026-11-27 have none. */
   readonly reference?: {
-    /** What a bare echo could do on the machine at the begin of the interval. */
+    /** A bare echo, which was measured at the begin of the interval. */
     readonly echo: { readonly perSecond: number; readonly p99: number; readonly cpu: number };
     /** Requests a second that the service could do at the begin of the interval. */
     readonly capacity: number;
