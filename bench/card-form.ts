@@ -28,7 +28,7 @@ export interface CardFormFigures extends CardFormSettings {
   /** In place of each session, two captures are created and two inspected. */
   readonly besidePlain: { readonly p50: number; readonly p99: number };
   readonly ratio: { readonly p50: number; readonly p99: number };
-  /** What the latency beside sessions is to that beside plain requests. */
+  /** The latency beside sessions is divided by that beside plain requests. */
   readonly ratioToPlain: { readonly p50: number; readonly p99: number };
   readonly sessions: { readonly perSecond: number; readonly p50: number; readonly p99: number };
   /** CPU microseconds of the service and the database for each session, with the four requests that it takes. */
