@@ -2,7 +2,12 @@ import { Failure, type FailureCode } from '../../src/kernel/failure.ts';
 import { explain } from '../../src/kernel/reasons.ts';
 import { isAlteration } from '../../src/storage/database.ts';
 
-const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set(['unknown_token', 'unknown_capture', 'unknown_payment']);
+const UNKNOWN_CODES: ReadonlySet<FailureCode> = new Set([
+  'unknown_token',
+  'unknown_capture',
+  'unknown_payment',
+  'unknown_session',
+]);
 
 /** Gives the fields of a failure the names of the call. `fieldNames` maps the names of the use case to them. */
 export async function translateErrors<T>(

@@ -1,9 +1,9 @@
 import { LOCALES, SESSION_STATUSES } from '../../src/capture-sessions/session.ts';
 import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
-import { define, orNull } from './definition.ts';
+import { define, done, orNull } from './definition.ts';
 
-/** The card form: its sessions, and a trial in the sandbox. */
+/** The card form: its sessions, their cancellation, and a trial in the sandbox. */
 
 export const listSessions = define({
   method: 'GET',
@@ -31,6 +31,15 @@ export const listSessions = define({
     ),
     next: output.nullableText('Cursor of the next page; null at the end'),
   }),
+});
+
+/** Cancels an open session, as `DELETE /v1/capture-sessions/{id}` does. */
+export const cancelSession = define({
+  method: 'DELETE',
+  path: '/api/accounts/:account/:environment/card-form/sessions/:id',
+  access: 'captures:delete',
+  stepUp: true,
+  data: object({ done }),
 });
 
 const VARIABLE_CHARACTERS = 64;

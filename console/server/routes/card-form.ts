@@ -4,7 +4,7 @@ import { isReturnUrl, toHostedUrl } from '../../../src/capture-sessions/session-
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
-import { listSessions, tryCardForm } from '../../wire/card-form.ts';
+import { cancelSession, listSessions, tryCardForm } from '../../wire/card-form.ts';
 import { type Route, route } from '../route.ts';
 
 const TRIAL = { minutes: 10, amount: 12_500, currency: 'USD', ttlMinutes: 5, additionalInfo: '{}' } as const;
@@ -18,6 +18,11 @@ export const cardFormRoutes: readonly Route[] = [
       sessions: page.items.map(toView),
       next: page.cursor ?? null,
     };
+  }),
+
+  route(cancelSession, async ({ services, transaction, tenant, params }) => {
+    await services.captureSessions.cancel(transaction, tenant, params['id'] ?? '');
+    return { done: true };
   }),
 
   route(tryCardForm, async ({ services, transaction, account, person, body }) => {
