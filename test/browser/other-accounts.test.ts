@@ -82,7 +82,7 @@ describe('records of other accounts, in the browser', { skip: whyNoChromium() },
     const theirs = routes.filter(({ path }) => path.includes(':account'));
     assert.ok(theirs.length > 30);
     for (const { method, path } of theirs)
-      for (const id of new Set([ids.payment, ids.capture, ids.key, vera.id])) {
+      for (const id of new Set([ids.payment, ids.capture, ids.session, ids.key, vera.id])) {
         const response = await mallory.send(
           method,
           pathOf({ path }, { params: { ...params, id } }),

@@ -16,7 +16,7 @@ import type { TestBrowser, Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
 import { assertNoSideways } from './looks.ts';
 import { Memory } from './memory.ts';
-import { CARDS } from './seed-data.ts';
+import { CARDS, newApiClient, openSession } from './seed-data.ts';
 import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
 import { saveSecret } from './sign-in-steps.ts';
@@ -210,6 +210,65 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await page.waitForURL(/card-form\?capture_session=cs_[0-9a-z]{24}&status=cancelled$/);
     await headed(page, 'Card form');
     await main.getByRole('table').getByText('Cancelled', { exact: true }).waitFor();
+  });
+
+  it('an open session of the card form is cancelled on a telephone, and the list shows its state, end and reason', async () => {
+    await filled.harbour.developer.stepUp();
+    const { secret } = await filled.service.newKey(filled.harbour.account);
+    const id = await openSession(newApiClient(filled.service, secret, 'sandbox', 'telephone'), 'Order HB-2043');
+    const page = await open('developer', sandbox('card-form'), 'Card form');
+    const row = page
+      .getByRole('main')
+      .getByRole('row')
+      .filter({ has: page.getByTitle(id, { exact: true }) });
+    await row.getByText('The buyer can enter a card.').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await assertNoSideways(page);
+    const button = row.getByRole('button', { name: /^Cancel session cs_/ });
+    await button.press('Enter');
+    const dialog = dialogOf(page);
+    for (const text of [id, 'Order HB-2043', 'Sandbox']) await dialog.getByText(text, { exact: true }).waitFor();
+    await assertNoSideways(page);
+    await visitors.get('developer')?.checkAccessibility({ part: '[role="dialog"]' });
+    await press(dialog, 'Keep open');
+    await dialog.waitFor({ state: 'detached' });
+    await untilPasses(async () => assert.ok(await button.evaluate((each) => each.matches(':focus'))));
+    await button.press('Enter');
+    await press(dialogOf(page), 'Cancel session');
+    await notice(page, 'Session cancelled.');
+    await button.waitFor({ state: 'detached' });
+    const sessions = page.getByRole('group', { name: 'Sessions', exact: true }).first();
+    await untilPasses(async () => assert.ok(await sessions.evaluate((each) => each.matches(':focus'))));
+    // A card has all columns; a table of this width has these.
+    for (const width of [390, 1024]) {
+      await page.setViewportSize({ width, height: 844 });
+      for (const text of ['Cancelled', 'Your server, a user or the buyer cancelled.'])
+        await row.getByText(text, { exact: true }).waitFor();
+      await row.locator('td').nth(5).locator('time').waitFor();
+      await assertNoSideways(page);
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  it('a session that ends before its cancellation is confirmed is shown as it ended', async () => {
+    await filled.harbour.developer.stepUp();
+    const { secret: key } = await filled.service.newKey(filled.harbour.account);
+    const id = await openSession(newApiClient(filled.service, key, 'sandbox', 'ended'), 'Order HB-2044');
+    const page = of('developer');
+    // With a list that is read from its beginning: on the page that is open, the new row may wait.
+    await visit(page, sandbox('card-form'));
+    const row = page
+      .getByRole('main')
+      .getByRole('row')
+      .filter({ has: page.getByTitle(id, { exact: true }) });
+    await press(row, /^Cancel session cs_/);
+    const cancelled = await filled.service.call('DELETE', `/v1/capture-sessions/${id}`, { key });
+    assert.equal(cancelled.status, 200, cancelled.text);
+    await press(dialogOf(page), 'Cancel session');
+    await dialogOf(page).getByRole('alert').getByText('This session has already ended.').waitFor();
+    await press(dialogOf(page), 'Keep open');
+    await row.getByText('Cancelled', { exact: true }).waitFor();
+    assert.equal(await row.getByRole('button').count(), 0);
   });
 
   it('a webhook is created with its secret, changed, tried and deleted', async () => {

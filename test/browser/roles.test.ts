@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { inScope } from '../scope.ts';
 import type { TestBrowser } from './browser.ts';
+import { newApiClient, openSession } from './seed-data.ts';
 import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
 import { headed, moveTo, seededUsers, visit, visitWithin, type Who } from './tour.ts';
@@ -63,8 +64,11 @@ describe('the pages of a role', { skip: whyNoChromium() }, () => {
   const shared = shareService();
   let filled: SeededService;
   let browser: TestBrowser;
+  let session: string;
   before(async () => {
     ({ seeded: filled, browser } = await shared.open());
+    const { secret } = await filled.service.newKey(filled.harbour.account);
+    session = await openSession(newApiClient(filled.service, secret, 'sandbox', 'roles'), 'Order HB-2045');
   });
   afterEach(async () => {
     browser.check();
@@ -95,6 +99,7 @@ describe('the pages of a role', { skip: whyNoChromium() }, () => {
     [`${sandbox()}/captures/${filled.harbour.capture}`, 'Delete capture', CHANGERS],
     [`${sandbox()}/payments/${filled.harbour.payments.get('HB-1003')}`, 'Refund payment', [...CHANGERS, 'analyst']],
     [`${sandbox()}/card-form`, 'Open the form', CHANGERS],
+    [`${sandbox()}/card-form`, `Cancel session ${session.slice(0, 8)}…${session.slice(-4)}`, CHANGERS],
     [`${sandbox()}/webhooks`, 'Create webhook', CHANGERS],
     [`${sandbox()}/webhooks/${filled.harbour.webhook}`, 'Delete webhook', CHANGERS],
     [`${sandbox()}/proxy`, 'Remove proxy configuration', CHANGERS],

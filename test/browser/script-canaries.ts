@@ -10,6 +10,7 @@ import type { TestResponse, TestService } from '../fixtures/test-service.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, card, cards, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 import { type Member, newMember } from './member.ts';
+import { openSession } from './seed-data.ts';
 
 /** Texts that would call `canary` if a page took them for markup; the argument names their origin. */
 const typed = (name: string): string =>
@@ -34,6 +35,7 @@ export interface AccountWithScripts {
   readonly key: string;
   readonly token: string;
   readonly capture: string;
+  readonly session: string;
   readonly payment: string;
 }
 
@@ -89,10 +91,13 @@ async function newRecords(service: TestService, account: string, key: string) {
   const { tokens } = await send(TOKENIZE, cards([], { chd, tags }));
   const info = { [scriptCanary('info-name')]: scriptCanary('info'), list: [scriptCanary('info-list')] };
   const created = await send(CAPTURES, capture({ additional_info: info }));
+  const sendTo = (path: string, body: object) => service.call('POST', path, { key, body });
+  const session = await openSession(sendTo, shortly('order'));
   const paid = await send(PAYMENTS, order('payment', { reference: scriptCanary('reference') }));
   return {
     token: String(tokens[0].token),
     capture: String(created.id),
+    session,
     payment: String(paid.transaction_info.transaction_id),
   };
 }

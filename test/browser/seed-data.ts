@@ -98,6 +98,14 @@ export async function storeCaptures(send: ApiClient): Promise<string[]> {
   return ids;
 }
 
+const SESSIONS = '/v1/capture-sessions';
+
+/** Opens a session of the card form for half an hour; returns its id. */
+export async function openSession(send: ApiClient, description: string): Promise<string> {
+  const body = { allowed_origins: ['https://shop.harbour.example'], amount: 12_500, currency: 'USD', ttl: 15 };
+  return good(await send(SESSIONS, { ...body, description })).id;
+}
+
 interface Sale {
   readonly reference: string;
   readonly amount: number;

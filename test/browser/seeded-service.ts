@@ -11,7 +11,15 @@ import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type Member, newMember } from './member.ts';
-import { type ApiClient, createPayments, newApiClient, seedUsageDays, storeCaptures, storeCards } from './seed-data.ts';
+import {
+  type ApiClient,
+  createPayments,
+  newApiClient,
+  openSession,
+  seedUsageDays,
+  storeCaptures,
+  storeCards,
+} from './seed-data.ts';
 
 /** A service in use: two merchants, their users, and the records of two weeks. */
 export interface SeededService {
@@ -76,6 +84,7 @@ export async function startSeededService(endsAt = Date.now()): Promise<SeededSer
   const webhook = await workOfToday(service, operator, { account, ...people, payments, productionPayment });
   const [token = ''] = await storeCards(senders.sandbox, 0);
   const [capture = ''] = await storeCaptures(senders.sandbox);
+  await openSession(senders.sandbox, 'Order HB-2042');
   const harbour = { account, ...people, payments, productionPayment, token, capture, webhook };
   return { service, harbour, northwind, operator, signIn: () => signIn(northwind.owner) };
 }

@@ -7,9 +7,10 @@ import { editProfile } from '../../console/wire/profile.ts';
 import { FAILURES } from '../../src/kernel/failure.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { isLong } from '../scope.ts';
-import { dialogOf, press } from './actions.ts';
+import { dialogOf, notice, press } from './actions.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import { assertNoSideways, LOOKS, lookAt } from './looks.ts';
+import { newApiClient, openSession } from './seed-data.ts';
 import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
 import { moveTo, seededUsers, stopsIn, visit, type Who } from './tour.ts';
@@ -143,6 +144,35 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     await page.getByRole('term').filter({ hasText: 'Direcciones permitidas' }).waitFor();
     assert.equal(await page.getByRole('term').locator('code').count(), 0);
     assert.deepEqual(await englishOn(page), []);
+  });
+
+  it('cancels a session of the card form in Spanish, on a telephone', async () => {
+    const { secret: key } = await filled.service.newKey(filled.harbour.account);
+    const send = newApiClient(filled.service, key, 'sandbox', 'spanish');
+    const [own, ended] = [await openSession(send, 'HB-2046'), await openSession(send, 'HB-2047')];
+    const page = await open('owner', `/a/${filled.harbour.account}/sandbox/card-form`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    const rowOf = (id: string) =>
+      page
+        .getByRole('main')
+        .getByRole('row')
+        .filter({ has: page.getByTitle(id, { exact: true }) });
+    await press(rowOf(own), /^Cancelar sesión cs_/);
+    await dialogOf(page).getByText('¿Cancelar esta sesión?').waitFor();
+    assert.deepEqual(await englishOn(page), []);
+    await assertNoSideways(page);
+    await press(dialogOf(page), 'Cancelar sesión');
+    await notice(page, 'Se canceló la sesión.');
+    for (const text of ['Cancelada', 'La canceló su servidor, un usuario o el comprador.'])
+      await rowOf(own).getByText(text, { exact: true }).waitFor();
+    await press(rowOf(ended), /^Cancelar sesión cs_/);
+    await filled.service.call('DELETE', `/v1/capture-sessions/${ended}`, { key });
+    await press(dialogOf(page), 'Cancelar sesión');
+    await dialogOf(page).getByRole('alert').getByText('Esta sesión ya terminó.').waitFor();
+    assert.deepEqual(await englishOn(page), []);
+    await press(dialogOf(page), 'Mantener abierta');
+    await rowOf(ended).getByText('Cancelada', { exact: true }).waitFor();
+    await page.setViewportSize({ width: 1280, height: 800 });
   });
 
   it('shows the errors of a key in Spanish', async () => {

@@ -90,6 +90,14 @@ describe('texts of other users are shown as text on every page', { skip: whyNoCh
     await show('owner', `${path}/captures/${seeded.capture}`, 'info-name', 'info', 'info-list');
   });
 
+  it('sessions of the card form', async () => {
+    const page = await show('owner', `/a/${seeded.account}/sandbox/card-form`);
+    await page.getByRole('button', { name: /^Cancel session cs_/ }).click();
+    await page.getByRole('dialog').getByText(seeded.session).waitFor();
+    await assertText(page, ['order']);
+    await page.getByRole('button', { name: 'Keep open', exact: true }).click();
+  });
+
   it('payments', async () => {
     const path = `/a/${seeded.account}/sandbox`;
     await show('owner', `${path}/payments`, 'reference');

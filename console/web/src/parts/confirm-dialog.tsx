@@ -13,6 +13,8 @@ export interface ConfirmDialogProps {
   readonly children: ReactNode;
   /** Verb and noun, such as "Revoke key". */
   readonly confirmLabel: string;
+  /** Text of the button that closes the dialog without the change; absent: "Cancel". */
+  readonly cancelLabel?: string;
   readonly onConfirm: () => void;
   /** False while the effect is still loading. */
   readonly isReady?: boolean;
@@ -73,7 +75,7 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 }
 
 function Question(props: ConfirmDialogProps) {
-  const { children, confirmText, confirmLabel, onConfirm, onClose } = props;
+  const { children, confirmText, confirmLabel, cancelLabel, onConfirm, onClose } = props;
   const { isReady = true, isBusy = false, error = null, isDangerous = false } = props;
   const { t } = useTranslation('parts');
   const [text, setText] = useState('');
@@ -83,6 +85,7 @@ function Question(props: ConfirmDialogProps) {
       onCancel={onClose}
       label={confirmLabel}
       isReady={isReady && (confirmText === undefined || text.trim() === confirmText)}
+      {...(cancelLabel !== undefined && { cancelLabel })}
       {...{ isBusy, error, isDangerous }}
     >
       <Text component="div" size="sm">

@@ -69,6 +69,8 @@ interface FormProps {
   readonly onCancel: () => void;
   /** Text of the button. */
   readonly label: string;
+  /** Text of the other button; absent: "Cancel". */
+  readonly cancelLabel?: string;
   readonly isBusy: boolean;
   /** False while the form cannot be sent. */
   readonly isReady?: boolean;
@@ -101,8 +103,7 @@ export function DialogForm({ onSubmit, error, children, ...buttons }: FormProps)
   );
 }
 
-type FormButtonsProps = Pick<FormProps, 'onCancel' | 'label' | 'isBusy' | 'isReady' | 'isDangerous'> & {
-  readonly cancelLabel?: string;
+type FormButtonsProps = Pick<FormProps, 'onCancel' | 'label' | 'cancelLabel' | 'isBusy' | 'isReady' | 'isDangerous'> & {
   /** The change can be canceled while it is in progress. */
   readonly canCancelBusy?: boolean;
 };

@@ -1,6 +1,6 @@
 import { Alert, Button, Group, Skeleton, Stack, Text } from '@mantine/core';
 import { Ban, Pencil, RefreshCw } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { showKey } from '../../../../wire/keys.ts';
 import type { CallError } from '../../api/call.ts';
@@ -8,6 +8,7 @@ import { useRead } from '../../api/hooks.ts';
 import { Drawer } from '../../parts/dialogs.tsx';
 import { EnvironmentBadge } from '../../parts/environment-badge.tsx';
 import { ErrorAlert } from '../../parts/error-alert.tsx';
+import { useFocusFallback } from '../../parts/focus-fallback.ts';
 import { useCan, useMembership, useTenant } from '../../session/tenant.ts';
 import { EditKey } from './edit-key.tsx';
 import { KeyDetails } from './key-details.tsx';
@@ -127,22 +128,6 @@ function KeyPlaceholder({ error, onRetry }: KeyPlaceholderProps) {
   if (error === null) return <Skeleton height={240} />;
   if (error.code === 'unknown_record') return <Alert color="gray">{t('detail.gone')}</Alert>;
   return <ErrorAlert error={error} onRetry={onRetry} />;
-}
-
-/** Longer than the closing animation of a dialog. */
-const CLOSING_MS = 400;
-
-/** Moves the focus into this element when the focused button has disappeared. */
-function useFocusFallback(change: string) {
-  const element = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it looks after each change
-  useEffect(() => {
-    const timer = setTimeout(() => {
-      if (document.activeElement === document.body) element.current?.focus({ preventScroll: true });
-    }, CLOSING_MS);
-    return () => clearTimeout(timer);
-  }, [change]);
-  return element;
 }
 
 function Actions({ apiKey, onAct }: { readonly apiKey: Key; readonly onAct: (action: Action) => void }) {

@@ -114,6 +114,7 @@ const WORDED: Partial<Record<Reason, string>> = {
   checkTooEarly: 'The next check is possible in {seconds} s.',
   expiryNotRefusable: 'This payment has expired. Void it in the processor’s console, then resolve it as accepted.',
   approvalNeedsConsole: 'No member can approve the change.',
+  sessionEnded: 'This session has already ended.',
   webhookEndpointsFull: 'The account has {number} webhooks in this environment. Delete one first.',
   webhookDisabled: 'This webhook is disabled. Enable it first.',
   valueDuration: 'a time from 1s to {days}d, for example 30s, 15m, 24h or 7d',

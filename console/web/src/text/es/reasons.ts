@@ -251,7 +251,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   approvalNeedsConsole: 'Ningún miembro puede aprobar el cambio.',
 
   expectedUuid: 'se requiere un UUID versión 4',
-  sessionEnded: 'la sesión terminó: {status}',
+  sessionEnded: 'Esta sesión ya terminó.',
   sessionOrigin:
     'se requiere https://HOST o https://HOST:PORT como lo escriben los navegadores, sin ruta (en sandbox también http://localhost y http://127.0.0.1)',
   sessionOwnOrigin: 'no se permite la dirección del propio formulario',
