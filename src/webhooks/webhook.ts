@@ -30,6 +30,9 @@ export const isEventType = (text: string): text is EventType => (EVENT_TYPES as 
 /** The type of a trial that an endpoint gets on request, whatever it has selected. */
 export const TEST_TYPE = 'webhook.test';
 
+/** True for the id of an event that was written, as deliveries have it. */
+export const isEventId = (text: string): boolean => /^evt_[a-z]{25}$/.test(text);
+
 export const DISABLED_REASONS = ['request', 'gone', 'failing'] as const;
 
 /** Why an endpoint is disabled: by a change, by its response 410, or because nothing was delivered. */

@@ -132,7 +132,7 @@ export class Webhooks {
     right: WebhookRight,
     issued = this.issueSecret(),
   ): Promise<WithSecret> {
-    const checked = { ...attributes, ...this.#check(tenant, attributes) };
+    const checked = this.normalize(tenant, attributes);
     await this.#permit(transaction, tenant, toCreation(checked, issued), right);
     const { id, secret } = issued;
     const endpoint: Endpoint = {
@@ -158,9 +158,12 @@ export class Webhooks {
     await this.create(transaction, tenant, attributes, { consent }, issued);
   }
 
-  /** Throws what creating or changing an endpoint with these attributes would throw. */
-  assertAttributes(tenant: Tenant, attributes: EndpointChanges): void {
-    this.#check(tenant, attributes);
+  /**
+   * Returns attributes as they would be stored: an address can be written in many ways that hide its host. Throws what creating or
+   * changing an endpoint with them would throw.
+   */
+  normalize<Changes extends EndpointChanges>(tenant: Tenant, attributes: Changes): Changes {
+    return { ...attributes, ...this.#check(tenant, attributes) };
   }
 
   list(tenant: Tenant): Promise<StoredEndpoint[]> {

@@ -140,6 +140,9 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     });
     assert.deepEqual([delivered.type, delivered.last_status_code, delivered.attempts], ['payment.authorized', 204, 1]);
     assert.deepEqual(successData(await deliveries({ status: 'failed' })).deliveries, []);
+    for (const cursor of ['', 'x', '\0', `${delivered.event_id}\0`, `evt_${'a'.repeat(26)}`])
+      assertRefused(await deliveries({ cursor }), 'invalid_field', 'cursor');
+    assert.deepEqual(successData(await deliveries({ cursor: delivered.event_id })).deliveries, []);
     const ofEvent = { ...params, event: delivered.event_id };
     const { body } = successData(await owner.call(showEvent, { params: ofEvent }));
     assert.equal(JSON.parse(body).data.transaction_info.payment_id, payment);
@@ -187,7 +190,9 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     const bad = await owner.call(createWebhook, { body: { url: 'http://shop.example/', events: ['*'] } });
     assertRefused(bad, 'invalid_field', 'url');
     const body = { url: 'https://shop.example/cardvault', events: ['*'], description: 'Shop' };
-    const { approval, result } = successData(await owner.call(createWebhook, { body }));
+    // The approver has to see the host, however the requester has written it.
+    const written = `https:${'/'.repeat(600)}%73hop.example/cardvault`;
+    const { approval, result } = successData(await owner.call(createWebhook, { body: { ...body, url: written } }));
     assert.equal(result, null);
     assert.deepEqual(await listed(owner), []);
     const [waiting] = successData(await second.call(listApprovals)).approvals;
@@ -207,9 +212,12 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     const params = { id: webhook.id };
     const edited = await owner.call(editWebhook, {
       params,
-      body: { ...body, url: 'https://other.example/', state: 'enabled', revision: 1 },
+      body: { ...body, url: 'https:////other.example', state: 'enabled', revision: 1 },
     });
     assert.equal(successData(edited).result, null);
+    const [editing] = successData(await second.call(listApprovals)).approvals;
+    assert.deepEqual(editing.summary[0], { name: 'url', value: 'https://other.example/' });
+    assert.deepEqual(editing.summary[3], { name: 'state', value: 'enabled' });
     const rotated = await owner.call(rotateWebhook, { params, body: { overlap_minutes: 0 } });
     assert.equal(successData(rotated).result, null);
     assert.equal((await listed(second))[0].url, body.url);

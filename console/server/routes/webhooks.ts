@@ -1,10 +1,10 @@
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
-import { Failure } from '../../../src/kernel/failure.ts';
+import { Failure, invalidField } from '../../../src/kernel/failure.ts';
 import { parseJson } from '../../../src/kernel/json.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { summarizeEndpoint, summarizeRotation } from '../../../src/webhooks/requested-changes.ts';
 import { formatSecret } from '../../../src/webhooks/signature.ts';
-import { type Delivery, type StoredEndpoint, statusOf } from '../../../src/webhooks/webhook.ts';
+import { type Delivery, isEventId, type StoredEndpoint, statusOf } from '../../../src/webhooks/webhook.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -30,10 +30,7 @@ export const webhookRoutes: readonly Route[] = [
       const { endpoint, secret } = await services.webhooks.create(transaction, tenant, body, right);
       return executed({ webhook: toView({ endpoint, last: undefined }), secret: formatSecret(secret) });
     },
-    async ({ services, tenant, body }) => {
-      services.webhooks.assertAttributes(tenant, body);
-      return summarizeEndpoint(body);
-    },
+    async ({ services, tenant, body }) => summarizeEndpoint(services.webhooks.normalize(tenant, body)),
   ),
 
   route(
@@ -51,8 +48,8 @@ export const webhookRoutes: readonly Route[] = [
     async (call) => {
       const { endpoint } = await getWebhook(call);
       if (endpoint.revision !== call.body.revision) throw new Failure('changed_meanwhile');
-      call.services.webhooks.assertAttributes(call.tenant, call.body);
-      return summarizeEndpoint({ ...call.body, status: call.body.state });
+      const { state: status, url, events, description } = call.body;
+      return summarizeEndpoint(call.services.webhooks.normalize(call.tenant, { status, url, events, description }));
     },
   ),
 
@@ -94,6 +91,7 @@ export const webhookRoutes: readonly Route[] = [
     const { services, tenant, query } = call;
     const stored = await getWebhook(call);
     const { status, cursor: before } = query;
+    if (before !== undefined && !isEventId(before)) throw invalidField('cursor', 'cursor');
     const deliveries = await services.webhooks.listDeliveries(tenant, stored.endpoint.id, { status, before });
     const isFull = deliveries.length === LIMITS.webhookDeliveriesPerPage;
     return {

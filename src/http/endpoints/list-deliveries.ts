@@ -1,11 +1,9 @@
 import { invalidField } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import { DELIVERY_STATUSES, type DeliveryStatus } from '../../webhooks/webhook.ts';
+import { DELIVERY_STATUSES, type DeliveryStatus, isEventId } from '../../webhooks/webhook.ts';
 import { defineEndpoint, pathParameter } from '../endpoint.ts';
 import { object, output } from '../fields.ts';
 import { deliveryView, formatDelivery } from '../webhook-fields.ts';
-
-const EVENT_ID = /^evt_[a-z]{25}$/;
 
 /** GET /v1/webhooks/{id}/deliveries (webhooks.md 1). */
 export const listDeliveries = defineEndpoint({
@@ -63,6 +61,6 @@ function parseQuery(query: string): { status: DeliveryStatus | undefined; before
   const known = DELIVERY_STATUSES.find((each) => each === status);
   if (status !== undefined && known === undefined)
     throw invalidField('status', 'choice', { words: DELIVERY_STATUSES.join(', ') });
-  if (before !== undefined && !EVENT_ID.test(before)) throw invalidField('before', 'eventId');
+  if (before !== undefined && !isEventId(before)) throw invalidField('before', 'eventId');
   return { status: known, before };
 }

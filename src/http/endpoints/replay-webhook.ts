@@ -1,10 +1,9 @@
 import { parseIso8601 } from '../../kernel/clock.ts';
 import { Failure, invalidField } from '../../kernel/failure.ts';
 import { explain } from '../../kernel/reasons.ts';
+import { isEventId } from '../../webhooks/webhook.ts';
 import { defineEndpoint, pathParameter } from '../endpoint.ts';
 import { anyString, object, optional, output } from '../fields.ts';
-
-const EVENT_ID = /^evt_[a-z]{25}$/;
 
 /** POST /v1/webhooks/{id}/replay (webhooks.md 1). */
 export const replayWebhook = defineEndpoint({
@@ -36,7 +35,7 @@ function toWanted({ event_id: eventId, since }: { event_id?: string | undefined;
   if ((eventId === undefined) === (since === undefined))
     throw new Failure('invalid_field', explain('eventOrSince'), { field: 'event_id' });
   if (eventId !== undefined) {
-    if (!EVENT_ID.test(eventId)) throw new Failure('unknown_event', { field: 'event_id' });
+    if (!isEventId(eventId)) throw new Failure('unknown_event', { field: 'event_id' });
     return { eventId };
   }
   const time = parseIso8601(since ?? '');
