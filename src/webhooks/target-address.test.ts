@@ -109,6 +109,8 @@ describe('the URL of a webhook', () => {
     ],
     ...['https://169.254.169.254/latest', 'https://[fe80::1]/'],
     ...['https://shop.example.com/4111111111111111', 'https://shop.example.com/?c=%34111111111111111'],
+    // One malformed escape must not hide a card number behind the others, which would be in the audit log with the host.
+    ...['https://%34111111111111111.example.com/%ff', 'https://shop.example.com/?c=%34111111111111111&d=%zz'],
   ];
   for (const url of refused)
     test(`is not ${JSON.stringify(url.slice(0, 60))}`, () =>

@@ -113,16 +113,12 @@ export function parseTargetUrl(text: string, environment: Environment, addresses
   const isClean = url.username === '' && url.password === '' && !text.includes('#');
   if ((url.protocol !== 'https:' && !isPlainLoopback) || !isClean || url.hostname === '')
     throw invalidField('url', 'webhookUrl', { max: LIMITS.webhookUrlCharacters });
-  if (containsPan(text) || containsPan(decode(text))) throw invalidField('url', 'noCard');
+  if ([text, url.href, decode(text)].some(containsPan)) throw invalidField('url', 'noCard');
   const address = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && !addresses.isAllowed(address)) throw invalidField('url', 'webhookAddress');
   return url.href;
 }
 
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+/** Unlike `decodeURIComponent` it decodes what it can: one malformed escape must not hide the others. */
+const decode = (text: string): string =>
+  text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => Buffer.from(escapes.replaceAll('%', ''), 'hex').toString('utf8'));
