@@ -86,7 +86,6 @@ function createListeners(
   const buckets = perMinute === 0 ? undefined : tokenBucketsPerMinute(node.buckets, 'card-form', perMinute);
   const { captureSessions: sessions } = node;
   const routes = cardFormRoutes({ sessions, transactions, time, files, origin, buckets });
-  const health = node.operational.filter(({ path }) => path === '/healthz' || path === '/readyz');
-  addPublicRoutes(app, [...health, ...routes], options);
+  addPublicRoutes(app, [...node.publicHealth, ...routes], options);
   return new Listeners({ cards: app }, (listener) => createConnectionLimit({ config, core, log }, node, listener));
 }

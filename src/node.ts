@@ -15,7 +15,7 @@ import type { CardFormListener, Endpoint } from './http/endpoint.ts';
 import { describeError, type Log } from './http/log.ts';
 import { Metrics } from './http/metrics.ts';
 import { notificationRoutes } from './http/notifications.ts';
-import { operationalRoutes } from './http/operational-endpoints.ts';
+import { operationalRoutes, publicHealthRoutes } from './http/operational-endpoints.ts';
 import type { BucketSource } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
 import { apiTransportHeaders } from './http/strict-transport.ts';
@@ -80,7 +80,7 @@ export function createNode(options: NodeOptions) {
   };
   const apiUrl = (environment: Environment): string => formatApiUrl(config, ports()[environment]);
   const operational = operationalRoutes(endpoints, health, { version: VERSION, apiUrl });
-  return { ...services, reporting, buckets, operational };
+  return { ...services, reporting, buckets, operational, publicHealth: publicHealthRoutes(health) };
 }
 
 /** Returns the address of a listener of the API, under the name of the console where one is configured. */

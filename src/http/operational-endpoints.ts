@@ -46,25 +46,38 @@ export function operationalRoutes(
     rendered ??= renderReference(endpoints, facts);
     return rendered;
   };
-  const send = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
-    sendInChunks(reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`), body);
-  const sendState = (reply: FastifyReply, status: string, warnings: readonly Warning[] = []): FastifyReply => {
-    const body = warnings.length === 0 ? { status } : { status, warnings };
-    return send(reply, 'application/json', Buffer.from(JSON.stringify(body)));
-  };
-
   return [
-    toGetRoute('/healthz', (_request, reply) => sendState(reply, 'ok')),
-    toGetRoute('/readyz', async (_request, reply) => {
-      const ready = await health.isReady();
-      if (!ready) reply.code(503).header('retry-after', '2');
-      return sendState(reply, ready ? 'ok' : 'unavailable', await listWarnings(health, ready));
-    }),
+    ...healthRoutes(health, (isReady) => listWarnings(health, isReady)),
     toGetRoute('/openapi.json', (_request, reply) => send(reply, 'application/json', reference().json)),
     toGetRoute('/docs', (_request, reply) => send(reply, 'text/html', reference().page)),
     toGetRoute('/docs/style.css', (_request, reply) => send(reply, 'text/css', Buffer.from(REFERENCE_STYLE))),
   ];
 }
+
+/** Without warnings, for a listener that faces the internet: they tell an attacker what is weak. */
+export const publicHealthRoutes = (health: Pick<Health, 'isReady'>): PublicRoute[] =>
+  healthRoutes(health, async () => []);
+
+function healthRoutes(
+  { isReady }: Pick<Health, 'isReady'>,
+  warningsOf: (isReady: boolean) => Promise<readonly Warning[]>,
+): PublicRoute[] {
+  const sendState = (reply: FastifyReply, status: string, warnings: readonly Warning[] = []): FastifyReply => {
+    const body = warnings.length === 0 ? { status } : { status, warnings };
+    return send(reply, 'application/json', Buffer.from(JSON.stringify(body)));
+  };
+  return [
+    toGetRoute('/healthz', (_request, reply) => sendState(reply, 'ok')),
+    toGetRoute('/readyz', async (_request, reply) => {
+      const ready = await isReady();
+      if (!ready) reply.code(503).header('retry-after', '2');
+      return sendState(reply, ready ? 'ok' : 'unavailable', await warningsOf(ready));
+    }),
+  ];
+}
+
+const send = (reply: FastifyReply, type: string, body: Buffer): FastifyReply =>
+  sendInChunks(reply.headers(PAGE_HEADERS).header('content-type', `${type}; charset=utf-8`), body);
 
 type Reference = ReturnType<typeof renderReference>;
 

@@ -111,6 +111,9 @@ describe('a clock that jumps', () => {
     const [warning] = (await warnings()) as { code: string; message: string }[];
     assert.equal(warning?.code, 'time_not_trusted');
     assert.match(warning?.message ?? '', /ahead of the time that has passed.*cardvault clock confirm/);
+    // The listener of the card form faces the internet.
+    const ofCardForm = await service.call('GET', '/readyz', { environment: 'cards' });
+    assert.deepEqual([ofCardForm.status, ofCardForm.json], [200, { status: 'ok' }]);
     const reports = service.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'time not trusted');
     assert.equal(reports.at(-1).reason, 'ahead');
     assert.ok(Math.abs(reports.at(-1).difference_ms - JUMP) < MINUTE);
