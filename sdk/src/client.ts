@@ -33,7 +33,7 @@ class Caller {
     this.#transport = transport;
   }
 
-  call<Id extends OperationId>(
+  async call<Id extends OperationId>(
     id: Id,
     params: Readonly<Record<string, string>>,
     body: unknown,
@@ -41,7 +41,7 @@ class Caller {
     more: Partial<Outgoing> & { readonly query?: string } = {},
   ): Promise<Response<Id>> {
     const { method, path } = ROUTES[id];
-    const filled = path.replace(/\{([a-z]+)\}/gi, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+    const filled = path.replace(/\{([a-z]+)\}/gi, (_, name: string) => toSegment(name, params[name]));
     const { query, ...rest } = more;
     const outgoing: Outgoing = {
       method,
@@ -63,6 +63,12 @@ class Caller {
     const response: unknown = await this.call(id, params, body, options, more);
     return (response as { readonly data: Data<Id> }).data;
   }
+}
+
+/** Nothing, and names that mean a folder, would make it the path of another operation. Throws a `TypeError`. */
+function toSegment(name: string, value: string | undefined): string {
+  if (typeof value !== 'string' || /^\.{0,2}$/.test(value)) throw new TypeError(`${name}: expected an id`);
+  return encodeURIComponent(value);
 }
 
 /** Permanent tokens. */

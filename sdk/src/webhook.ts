@@ -28,6 +28,8 @@ export interface VerificationOptions {
 
 const SECRET_PREFIX = 'whsec_';
 const DEFAULT_TOLERANCE_SECONDS = 300;
+/** Standard Webhooks 1.0.0. A text that is no secret, such as `undefined`, is a short key that others can guess. */
+const MIN_SECRET_BYTES = 24;
 
 /**
  * Returns the event of a request that was signed with the secret, within the tolerance (Standard Webhooks 1.0.0). Throws
@@ -48,7 +50,7 @@ export function verifyWebhook(
   if (!(Math.abs(now / 1000 - seconds) <= toleranceSeconds))
     throw new WebhookVerificationError('the webhook is too old, or the clocks differ');
   const key = Buffer.from(secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret, 'base64');
-  if (key.length === 0) throw new WebhookVerificationError('the secret is no base64');
+  if (key.length < MIN_SECRET_BYTES) throw new WebhookVerificationError('the secret is none of a webhook');
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest();
   const isSigned = signatures.split(' ').some((each) => {
     const given = Buffer.from(each.startsWith('v1,') ? each.slice('v1,'.length) : '', 'base64');

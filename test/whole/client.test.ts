@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { createHmac } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, createServer, request as forward } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -168,6 +169,18 @@ describe('the client', { timeout: 120_000 }, () => {
     suspicious.close();
   });
 
+  test('sends nothing for an id that is none: its path would be that of another operation', async () => {
+    const before = (await client.webhooks.list()).webhooks.length;
+    const body = { url: 'https://shop.example.com/', events: ['*'] };
+    for (const id of ['', '.', '..', undefined as unknown as string]) {
+      await assert.rejects(client.webhooks.update(id, body), TypeError);
+      await assert.rejects(client.webhooks.get(id), TypeError);
+      await assert.rejects(client.payments.lookup(id), TypeError);
+    }
+    await assert.rejects(client.webhooks.get('../account'), InvalidRequestError);
+    assert.equal((await client.webhooks.list()).webhooks.length, before);
+  });
+
   test('sends a write again with the same key after a lost response, and has one effect', async () => {
     const keys: unknown[] = [];
     const { certificate, key } = await loadOrCreateLocalIdentity(join(service.directory, 'tls'), service.now);
@@ -304,5 +317,15 @@ describe('verifyWebhook', () => {
     ];
     for (const [given, text, key] of refused)
       assert.throws(() => verifyWebhook({ headers: given as never, body: text }, key), WebhookVerificationError);
+  });
+
+  test('takes no text for a secret that is too short to be one', () => {
+    const timestamp = Math.floor(Date.now() / 1000);
+    for (const text of ['undefined', 'null', 'whsec_undefined', 'whsec_', '']) {
+      const guessed = Buffer.from(text.replace(/^whsec_/, ''), 'base64');
+      const mac = createHmac('sha256', guessed).update(`evt_a.${timestamp}.{}`).digest('base64');
+      const headers = { 'webhook-id': 'evt_a', 'webhook-timestamp': `${timestamp}`, 'webhook-signature': `v1,${mac}` };
+      assert.throws(() => verifyWebhook({ headers, body: '{}' }, text), WebhookVerificationError, text);
+    }
   });
 });
