@@ -1,6 +1,7 @@
 import { request } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { SECOND } from '../kernel/clock.ts';
+import { escapeInvisible } from '../kernel/displayable.ts';
 
 const TIMEOUT_MS = 5 * SECOND;
 const MAX_CHARACTERS = 65_536;
@@ -44,7 +45,14 @@ export const readReadiness = (host: string, port: number): Promise<Readiness | u
     outgoing.end();
   });
 
-function parseReadiness(status: number, text: string, fingerprint: string): Readiness | undefined {
+const MAX_WARNINGS = 20;
+const MAX_MESSAGE_CHARACTERS = 500;
+
+/** Another program may respond, whose text must not control the terminal on which it is shown. */
+const toMessage = (text: unknown): string => escapeInvisible(String(text).slice(0, MAX_MESSAGE_CHARACTERS));
+
+/** Undefined for a response that is none of cardvault. Pure. */
+export function parseReadiness(status: number, text: string, fingerprint: string): Readiness | undefined {
   let body: Readonly<Record<string, unknown>>;
   try {
     body = JSON.parse(text) as Record<string, unknown>;
@@ -52,11 +60,11 @@ function parseReadiness(status: number, text: string, fingerprint: string): Read
     return undefined;
   }
   if (body?.['status'] !== 'ok' && body?.['status'] !== 'unavailable') return undefined;
-  const warnings = Array.isArray(body['warnings']) ? (body['warnings'] as { message?: unknown }[]) : [];
+  const warnings = Array.isArray(body['warnings']) ? (body['warnings'] as ({ message?: unknown } | null)[]) : [];
   return {
     status,
     fingerprint,
-    warnings: warnings.map(({ message }) => String(message)),
-    reason: typeof body['reason'] === 'string' ? body['reason'] : undefined,
+    warnings: warnings.slice(0, MAX_WARNINGS).map((each) => toMessage(each?.message)),
+    reason: typeof body['reason'] === 'string' ? toMessage(body['reason']) : undefined,
   };
 }
