@@ -89,7 +89,7 @@ const work = realpathSync(mkdtempSync(join(tmpdir(), 'cardvault-release-')));
 try {
   const names = await writeRelease({ source, platform, hasDebian: values.deb, work, out });
   const prefixes = [`cardvault-${source.version}-linux-`, `cardvault_${toDebianVersion(source.version)}_`];
-  writeChecksums(out, (file) => prefixes.some((prefix) => file.startsWith(prefix)), values.key);
+  writeChecksums(out, (file) => prefixes.some((prefix) => file.startsWith(prefix)), source, values.key);
   for (const name of [...names, CHECKSUMS]) say(join(out, name));
   if (values.key === undefined) say('not signed: name the private key with --key');
 } finally {

