@@ -43,8 +43,8 @@ export const shopPage = (items: Readonly<Record<string, number>>, orders: Readon
       .join('')}</ul>`,
   );
 
-/** The order with the card form, or with what became of it. */
-export function orderPage(order: Order, formOrigin: string): string {
+/** The order with the card form, or with what became of it. `nonce`: names the scripts that the policy of the page lets run. */
+export function orderPage(order: Order, formOrigin: string, nonce: string): string {
   const head = `<p><a href="/">Shop</a></p><h1>${escapeHtml(order.description)}, ${price(order.amount)}</h1>`;
   if (order.status !== 'open') {
     const refund =
@@ -61,8 +61,8 @@ export function orderPage(order: Order, formOrigin: string): string {
   return page(
     order.description,
     `${head}<div id="card"></div><button id="pay">Pay</button><p id="message" role="status"></p>
-<script src="${formOrigin}/v1/cardvault.js"></script>
-<script>
+<script nonce="${nonce}" src="${formOrigin}/v1/cardvault.js"></script>
+<script nonce="${nonce}">
 const form = CardVault.mount('#card', ${options});
 const [button, message] = [document.querySelector('#pay'), document.querySelector('#message')];
 form.on('enter', () => button.click());

@@ -1,6 +1,11 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { CardvaultClient, type CreatePaymentRequest, verifyWebhook } from '../../sdk/src/index.ts';
+import {
+  CardvaultClient,
+  type CreatePaymentRequest,
+  verifyWebhook,
+  WebhookVerificationError,
+} from '../../sdk/src/index.ts';
 import { MAX_QUANTITY, orderPage, shopPage } from './pages.ts';
 
 /**
@@ -33,6 +38,8 @@ export interface Order {
   status: 'open' | 'paid' | 'declined' | 'in doubt' | 'refunded';
   paymentId?: string;
   card?: string;
+  /** The time of the newest event. */
+  heardAt?: string;
   /** Types of the events that came for the order. */
   readonly events: string[];
 }
@@ -58,8 +65,11 @@ export class Shop {
 
   listen(port: number): Promise<Server> {
     const server = createServer((request, response) => {
-      this.#serve(request, response).catch((error: Error) => {
-        send(response, 500, 'text/plain', error.message);
+      this.#serve(request, response).catch((error: unknown) => {
+        const isUnsigned = error instanceof WebhookVerificationError;
+        // What went wrong is for the shop's log, and not for buyers.
+        if (response.headersSent) response.destroy();
+        else send(response, isUnsigned ? 400 : 500, 'text/plain', isUnsigned ? error.message : 'That did not work.');
       });
     });
     return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)));
@@ -74,22 +84,25 @@ export class Shop {
     const [, first, id = '', action] = pathname.split('/');
     const order = this.orders.get(id);
     if (request.method === 'GET' && pathname === '/')
-      return send(response, 200, 'text/html', shopPage(ITEMS, this.orders));
+      return send(response, 200, 'text/html', shopPage(ITEMS, this.orders), policyOf());
     if (request.method === 'POST' && pathname === '/webhook') return this.#receive(request, response);
     if (request.method === 'POST' && pathname === '/orders') return this.#order(request, response);
     if (first !== 'orders' || order === undefined) return send(response, 404, 'text/plain', 'There is no such page.');
-    if (request.method === 'GET' && action === undefined)
-      return send(response, 200, 'text/html', orderPage(order, this.#options.formOrigin), this.#policy());
+    if (request.method === 'GET' && action === undefined) return this.#show(order, response);
     if (request.method === 'POST' && action === 'pay') return this.#pay(order, response);
     if (request.method === 'POST' && action === 'refund') return this.#refund(order, response);
     return send(response, 404, 'text/plain', 'There is no such page.');
   }
 
-  /** A page that holds the form protects itself (PCI DSS 6.4.3): nothing but its own code and the vault's runs on it. */
-  #policy(): Readonly<Record<string, string>> {
+  /**
+   * A page that holds the form protects itself (PCI DSS 6.4.3): the two scripts with the nonce of this response run on it, and no
+   * other, also when an attacker finds a way to write into the page.
+   */
+  #show(order: Order, response: ServerResponse): void {
     const { formOrigin } = this.#options;
-    const policy = `default-src 'none'; script-src 'self' 'unsafe-inline' ${formOrigin}; style-src 'unsafe-inline'; connect-src 'self'; frame-src ${formOrigin}; form-action 'self'`;
-    return { 'content-security-policy': policy };
+    const nonce = randomBytes(16).toString('base64url');
+    const more = [`script-src 'nonce-${nonce}'`, "connect-src 'self'", `frame-src ${formOrigin}`];
+    send(response, 200, 'text/html', orderPage(order, formOrigin, nonce), policyOf(more));
   }
 
   /** A session for the cart that the buyer sends. The shop computes the amount: a buyer names quantities alone. */
@@ -125,6 +138,9 @@ export class Shop {
 
   /** The browser's word proves nothing: the shop reads the session, and pays once with its id as the key. */
   async #pay(order: Order, response: ServerResponse): Promise<void> {
+    // A repeat gets the first response again, which says nothing of what happened since.
+    if (order.status !== 'open')
+      return send(response, 200, 'application/json', JSON.stringify({ status: order.status }));
     const session = await this.#vault.captureSessions.get(order.sessionId);
     const capture = session.result?.capture?.id;
     if (session.status !== 'completed' || capture === undefined)
@@ -139,10 +155,11 @@ export class Shop {
     const paid = await this.#vault.payments.create(payment, { idempotencyKey: session.id });
     order.paymentId = paid.data.transaction_info.payment_id;
     if (session.card !== undefined) order.card = `${session.card.brand} ${session.card.card}`;
-    this.#note(order, paid.data.transaction_info.status);
+    if (order.status === 'open') this.#note(order, paid.data.transaction_info.status);
     send(response, 200, 'application/json', JSON.stringify({ status: order.status }));
   }
 
+  /** In a real shop this is for signed-in staff alone, and not on the page of the buyer. */
   async #refund(order: Order, response: ServerResponse): Promise<void> {
     if (order.paymentId === undefined || order.status !== 'paid')
       return send(response, 409, 'text/plain', 'This order is not paid.');
@@ -154,7 +171,7 @@ export class Shop {
     response.writeHead(303, { location: `/orders/${order.id}` }).end();
   }
 
-  /** Verifies first; then an event counts once, and the order goes by it. */
+  /** Verifies first; then an event counts once, and the order goes by the newest, because events come in any order. */
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await readBody(request);
     const event = verifyWebhook({ headers: request.headers, body }, this.#options.webhookSecret);
@@ -166,6 +183,8 @@ export class Shop {
     const order = this.orders.get(info?.reference_code ?? '');
     if (order === undefined) return;
     order.events.push(event.type);
+    if (order.heardAt !== undefined && event.timestamp < order.heardAt) return;
+    order.heardAt = event.timestamp;
     if (event.type === 'payment.refunded') order.status = 'refunded';
     else if (event.type === 'payment.in_doubt') order.status = 'in doubt';
     else if (order.status !== 'refunded') this.#note(order, info?.status);
@@ -177,6 +196,18 @@ export class Shop {
     else order.status = 'in doubt';
   }
 }
+
+/** The content security policy of a page: nothing is allowed that it does not name. */
+const policyOf = (more: readonly string[] = []): Readonly<Record<string, string>> => ({
+  'content-security-policy': [
+    "default-src 'none'",
+    "style-src 'unsafe-inline'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    ...more,
+  ].join('; '),
+});
 
 /** Undefined when the cart is empty, or a quantity is none. */
 function readCart(sent: URLSearchParams): { readonly amount: number; readonly description: string } | undefined {

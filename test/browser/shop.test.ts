@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
@@ -28,6 +29,7 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
   let shop: Shop;
   let server: Server;
   let origin: string;
+  let webhookSecret: string;
 
   before(async () => {
     service = await startTestService({ variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8' } });
@@ -37,7 +39,7 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     const vaultUrl = `https://localhost:${service.ports.sandbox}`;
     const ca = service.authority;
     const client = new CardvaultClient({ baseUrl: vaultUrl, apiKey, ca });
-    const { secret: webhookSecret } = await client.webhooks.create({ url: `${origin}/webhook`, events: ['*'] });
+    ({ secret: webhookSecret } = await client.webhooks.create({ url: `${origin}/webhook`, events: ['*'] }));
     client.close();
     const formOrigin = `https://localhost:${service.ports.cards}`;
     shop = new Shop({ origin, vaultUrl, formOrigin, apiKey, ca, webhookSecret });
@@ -80,9 +82,63 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
       service.advance(1000);
       assert.ok(order?.events.includes('payment.refunded'), order?.events.join());
     });
+    const again = await fetch(`${origin}/orders/${order?.id}/pay`, { method: 'POST' });
+    assert.deepEqual([await again.json(), order?.status], [{ status: 'refunded' }, 'refunded']);
     assert.ok(!JSON.stringify([...shop.orders.values()]).includes(DIGITS));
     const payments = await service.core.database.read('select count(*) as number from payments');
     assert.equal(payments[0]?.['number'], 1);
+  });
+
+  /** Orders a chair, and returns the order before it is paid. */
+  const newOrder = async () => {
+    const body = new URLSearchParams({ 'A red chair': '1' });
+    const { headers } = await fetch(`${origin}/orders`, { method: 'POST', body, redirect: 'manual' });
+    const order = shop.orders.get(headers.get('location')?.split('/').at(-1) ?? '');
+    assert.ok(order !== undefined);
+    return order;
+  };
+
+  it('goes by the newest of events that come in any order, and by none without a signature', async () => {
+    const order = await newOrder();
+    const hear = async (
+      id: string,
+      seconds: number,
+      event: { type: string; status: string },
+      secret = webhookSecret,
+    ) => {
+      const at = Math.floor(Date.now() / 1000);
+      const timestamp = new Date((at + seconds) * 1000).toISOString();
+      const info = { reference_code: order.id, status: event.status };
+      const data = { transaction_info: info };
+      const body = JSON.stringify({ type: event.type, timestamp, environment: 'sandbox', data });
+      const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
+      const signature = mac.update(`${id}.${at}.${body}`).digest('base64');
+      const headers = { 'webhook-id': id, 'webhook-timestamp': `${at}`, 'webhook-signature': `v1,${signature}` };
+      const { status } = await fetch(`${origin}/webhook`, { method: 'POST', body, headers });
+      return [status, order.status];
+    };
+    const [paid, doubt] = [
+      { type: 'payment.collected', status: 'Collected' },
+      { type: 'payment.in_doubt', status: 'Opened' },
+    ];
+    const forged = `whsec_${Buffer.alloc(32).toString('base64')}`;
+    assert.deepEqual(await hear('evt_1', 0, paid, forged), [400, 'open']);
+    assert.deepEqual(await hear('evt_1', 0, paid), [204, 'paid']);
+    assert.deepEqual(await hear('evt_0', -10, doubt), [204, 'paid']);
+  });
+
+  it('lets no script run on the page of the form but its own', async () => {
+    const { id } = await newOrder();
+    const nonces = new Set<string>();
+    for (let count = 0; count < 2; count++) {
+      const response = await fetch(`${origin}/orders/${id}`);
+      const scripts = /script-src ([^;]*)/.exec(response.headers.get('content-security-policy') ?? '')?.[1] ?? '';
+      const nonce = /^'nonce-([A-Za-z0-9_-]{22})'$/.exec(scripts)?.[1] ?? '';
+      const tags = (await response.text()).match(/<script[^>]*>/g) ?? [];
+      assert.ok(nonce !== '' && tags.length === 2 && tags.every((tag) => tag.includes(`nonce="${nonce}"`)), scripts);
+      nonces.add(nonce);
+    }
+    assert.equal(nonces.size, 2);
   });
 
   it('takes no empty cart, and no quantity that it does not offer', async () => {
