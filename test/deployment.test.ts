@@ -106,6 +106,13 @@ describe('deploy/kubernetes', () => {
       );
   });
 
+  test('lets no whole private network read the metrics, which are on the port of the console', () => {
+    for (const network of named('ConfigMap', 'cardvault').data.CARDVAULT_METRICS_ALLOW.split(',')) {
+      const [address, bits] = network.split('/');
+      assert.ok(address === '127.0.0.0' || bits === undefined || Number(bits) >= 24, network);
+    }
+  });
+
   test('gives each service the ports of one group of callers', () => {
     const ports = new Map<string, number>(
       container.ports.map((port: { name: string; containerPort: number }) => [port.name, port.containerPort]),
