@@ -151,6 +151,20 @@ describe('deploy/kubernetes', () => {
   });
 });
 
+test('secrets that the documents create here cannot get into the repository', () => {
+  const ignored = readFileSync(join(ROOT, '.gitignore'), 'utf8').split('\n');
+  const commands = ['container.md', 'kubernetes.md']
+    .map((name) => readFileSync(join(ROOT, 'docs', name), 'utf8'))
+    .join('\n');
+  const files = [...commands.matchAll(/^openssl rand .*> ?(\S+)$/gm)].map(([, file = '']) => file);
+  assert.ok(files.length >= 3, files.join());
+  for (const file of files)
+    assert.ok(
+      ignored.some((line) => line === `/${file}` || (line.endsWith('/') && `/${file}`.startsWith(line))),
+      file,
+    );
+});
+
 describe('deploy/compose.yaml', () => {
   const { services, networks } = parse(readFileSync(COMPOSE, 'utf8'));
 
