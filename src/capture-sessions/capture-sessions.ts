@@ -222,9 +222,12 @@ export class CaptureSessions {
     return { kind: 'completed', result: made };
   }
 
-  /** Removes sessions that ended a day ago; returns how many. */
+  /**
+   * Removes sessions whose time was over a day ago; returns how many. One that ended before its time has been unknown since a day
+   * after its end.
+   */
   sweep(now: number): Promise<number> {
-    return removeSessions(this.#database, { now, endedBefore: now - KEPT_AFTER_END_MS, limit: LIMITS.rowsPerSweep });
+    return removeSessions(this.#database, now - KEPT_AFTER_END_MS, LIMITS.rowsPerSweep);
   }
 
   /** Counts a refused submission; nothing else of it is stored. */

@@ -54,8 +54,7 @@ const LIST = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and (cr
 const OPEN = `${OF_TENANT} and id = ? and status = 'open' and attempts = ? and expires_at > ?`;
 const COMPLETE = `update capture_sessions set status = 'completed', ended_at = ?, attempt = ?, result = ? where ${OPEN}`;
 const END = `update capture_sessions set status = ?, attempts = ?, ended_at = ? where ${OPEN}`;
-const LIST_REMOVABLE = `select account, environment, id from capture_sessions
-  where expires_at <= ? and coalesce(ended_at, expires_at) <= ? limit ?`;
+const LIST_REMOVABLE = 'select account, environment, id from capture_sessions where expires_at <= ? limit ?';
 const DELETE = `delete from capture_sessions where ${OF_TENANT} and id = ?`;
 
 const contextOf = (
@@ -214,12 +213,9 @@ export const changeSession = (
   now: number,
 ): Write => write(END, [status, attempts, status === 'open' ? null : now, ...condition(session, now)], 1);
 
-/** Sessions whose time is over, and that ended before `endedBefore`. */
-export async function removeSessions(
-  database: Database,
-  { now, endedBefore, limit }: { now: number; endedBefore: number; limit: number },
-): Promise<number> {
-  const rows = await database.read(LIST_REMOVABLE, now, endedBefore, limit);
+/** Deletes sessions that expired before a time; returns how many. An index has them in this order, so that no other is read. */
+export async function removeSessions(database: Database, expiredBefore: number, limit: number): Promise<number> {
+  const rows = await database.read(LIST_REMOVABLE, expiredBefore, limit);
   if (rows.length === 0) return 0;
   const keys = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id')]);
   await database.commit({ writes: [{ sql: DELETE, rows: keys }] });

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { cardFormHeaders } from '../../src/http/card-form.ts';
-import { DAY, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { untilPasses } from '../fixtures/until-passes.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
 
 const ORIGIN = 'https://shop.example.com';
@@ -46,6 +47,8 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       ...(body !== undefined && { body }),
       headers: { origin: own(), authorization: `Bearer ${secret}`, ...headers },
     });
+  const rowsOf = async ({ id }: Session): Promise<number> =>
+    (await service.core.database.read('select 1 as found from capture_sessions where id = ?', id)).length;
   const submit = (session: Pick<Session, 'id' | 'secret'>, card: object = {}, attempt: string = randomUUID()) =>
     form('POST', session, '', { ...CARD, ...card, attempt });
 
@@ -203,6 +206,17 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     service.advance(DAY);
     assert.equal((await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 400);
     assert.equal((await form('GET', session, '/session')).status, 404);
+    await untilPasses(async () => assert.equal(await rowsOf(session), 0));
+  });
+
+  test('that ended before their time are unknown a day after their end, and removed a day after their time', async () => {
+    const session = await open({ ...CAPTURE, expires_in: 60 });
+    assert.equal((await submit(session)).status, 200);
+    service.advance(DAY);
+    assert.equal((await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 400);
+    assert.equal((await submit(session)).status, 404);
+    service.advance(HOUR);
+    await untilPasses(async () => assert.equal(await rowsOf(session), 0));
   });
 
   test('are cancelled by the merchant, and by the buyer again and again', async () => {
