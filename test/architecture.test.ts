@@ -191,6 +191,7 @@ const COMMITTING: Readonly<Record<string, string>> = {
   'src/accounts/request-log-store.ts': 'recorded requests, periodically',
   'src/accounts/usage.ts': 'counters, periodically',
   'src/webhooks/expiry-marks.ts': 'dates that were seen, and removal of old ones',
+  'src/webhooks/delivery-batches.ts': 'many deliveries some at a time, before a transaction or after it',
   'src/webhooks/dispatcher.ts': 'claims and results of deliveries',
   'src/webhooks/webhook-store.ts': 'sweep',
   'src/vault/token-store.ts': 'sweep',

@@ -5,6 +5,7 @@ import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
+import { deleteDeliveries, failAllWaiting, failWaiting, failWaitingOfRevision } from './delivery-batches.ts';
 import type { Outbox } from './outbox.ts';
 import { nextAttemptAt, parseRetryAfter } from './schedule.ts';
 import type { SendResult, WebhookSender } from './send.ts';
@@ -14,9 +15,6 @@ import {
   claimDelivery,
   concludeDelivery,
   type DueDelivery,
-  deleteDeliveries,
-  failWaiting,
-  failWaitingOfRevision,
   findEndpoint,
   findEvent,
   findLastSuccess,
@@ -220,18 +218,25 @@ export class Dispatcher {
   /** Disables an endpoint, unless it was changed since the attempt began. */
   async #disable(tenant: Tenant, endpoint: Endpoint, reason: DisabledReason): Promise<void> {
     const context = { origin: SERVICE_ORIGIN, account: tenant.account };
-    await this.#transactions.run(context, async (transaction) => {
+    const isDisabled = await this.#transactions.run(context, async (transaction) => {
       // A conflict: it was changed, or another delivery has disabled it.
-      if (transaction.attempt > 0) return;
+      if (transaction.attempt > 0) return false;
       transaction.write(await updateEndpoint(this.#keyring, tenant, { ...endpoint, disabledReason: reason }));
       transaction.write(failWaiting(tenant, endpoint.id));
       transaction.record(webhookAuditEvent('webhook.disabled', tenant, endpoint, { reason }));
       const data = { id: endpoint.id, reason };
       await this.#outbox.emit(transaction, tenant, { type: 'webhook.disabled', data }, endpoint.id);
+      return true;
     });
+    if (!isDisabled) return;
+    const disabled = { id: endpoint.id, revision: endpoint.revision + 1 };
+    await failAllWaiting(this.#database, tenant, disabled, () => this.#isStopped);
   }
 
-  /** Ends deliveries that a node wrote before it read that the endpoint was disabled or deleted. */
+  /**
+   * Ends some of the deliveries that a node wrote before it read that the endpoint was disabled or deleted; the next round ends
+   * others.
+   */
   async #discard(waiting: WaitingEndpoint, endpoint: Endpoint | undefined): Promise<void> {
     const { endpoint: id, account, environment } = waiting;
     const tenant = { account, environment };

@@ -16,6 +16,7 @@ import {
   type Write,
   write,
 } from '../storage/database.ts';
+import { yieldBeforeScan } from '../storage/pagination.ts';
 import type { SealedColumns } from '../storage/sealed-columns.ts';
 import type { Table } from '../storage/table.ts';
 import type {
@@ -90,11 +91,6 @@ const INSERT_ENDPOINT = `insert into webhook_endpoints (account, environment, id
 const UPDATE_ENDPOINT = `update webhook_endpoints set record = ?, revision = revision + 1
   where ${OF_TENANT} and id = ? and revision = ?`;
 const DELETE_ENDPOINT = `delete from webhook_endpoints where ${OF_TENANT} and id = ?`;
-const DELETE_DELIVERIES = `delete from webhook_deliveries where ${OF_TENANT} and endpoint = ?`;
-const FAIL_WAITING = `update webhook_deliveries set status = 'failed', next_attempt_at = null
-  where ${OF_TENANT} and endpoint = ? and next_attempt_at is not null`;
-const FAIL_WAITING_OF_REVISION = `${FAIL_WAITING}
-  and exists (select 1 from webhook_endpoints where ${OF_TENANT} and id = ? and revision = ?)`;
 const NOTE_ATTEMPT = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = ?
   where ${OF_TENANT} and id = ?`;
 const NOTE_SUCCESS = `update webhook_endpoints set last_attempt_at = ?, last_status = ?, last_error = null, last_success_at = ?
@@ -127,19 +123,22 @@ const CLAIM = `update webhook_deliveries set next_attempt_at = ?, attempts = att
   where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
 const CONCLUDE = `update webhook_deliveries set status = ?, step = ?, last_status = ?, last_error = ?, next_attempt_at = ?
   where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
-/** With the status in its text, so that an index of failed or waiting deliveries is used. */
-const LIST_DELIVERIES = (
-  status: DeliveryStatus | undefined,
+const listDeliveriesSql = (
+  condition: string,
 ): string => `select ${DELIVERY_COLUMNS}, e.type, e.created_at from webhook_deliveries d
   join webhook_events e on e.account = d.account and e.environment = d.environment and e.id = d.event
-  where d.account = ?account and d.environment = ?environment and d.endpoint = ? and d.event < ?
-  ${status === undefined ? '' : `and d.status = '${status}'`} order by d.event desc limit ?`;
+  where d.account = ?account and d.environment = ?environment and d.endpoint = ? and d.event < ? ${condition}
+  order by d.event desc limit ?`;
+const LIST_DELIVERIES = listDeliveriesSql('');
+/** With the status in its text, so that the index of failed deliveries is used. */
+const LIST_FAILED = listDeliveriesSql("and d.status = 'failed'");
+/** For few waiting deliveries among many others: the index of those that wait has them in another order. */
+const LIST_FEW_WAITING = listDeliveriesSql(`and d.event in (select w.event from webhook_deliveries w
+  where w.account = ?account and w.environment = ?environment and w.endpoint = ? and w.next_attempt_at is not null)`);
+const COUNT_WAITING_OF = `select count(*) as number from (select 1 from webhook_deliveries
+  where ${OF_TENANT} and endpoint = ? and next_attempt_at is not null limit ${LIMITS.rowsPerScan + 1}) waiting`;
 const REPLAY_ONE = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
   where ${OF_TENANT} and endpoint = ? and event = ?`;
-const FAILED_SINCE = `${OF_TENANT} and endpoint = ? and event >= ? and status = 'failed'`;
-const REPLAY_FAILED = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
-  where ${FAILED_SINCE}`;
-const COUNT_FAILED = `select count(*) as number from webhook_deliveries where ${FAILED_SINCE}`;
 const LIST_OLD = 'select account, environment, id from webhook_events where created_at < ? order by created_at limit ?';
 const HAS_OLD = 'select 1 as due from webhook_events where created_at < ? limit 1';
 const DELETE_EVENT = `delete from webhook_events where ${OF_TENANT} and id = ?`;
@@ -250,22 +249,9 @@ export async function updateEndpoint(keyring: Keyring, tenant: Tenant, endpoint:
   return write(UPDATE_ENDPOINT, [record, ...scopeOf(tenant), endpoint.id, endpoint.revision], 1);
 }
 
-/** Deletes an endpoint with its deliveries; the first write conflicts when there is none. */
-export const deleteEndpoint = (tenant: Tenant, id: string): readonly [endpoint: Write, deliveries: Write] => [
-  write(DELETE_ENDPOINT, [...scopeOf(tenant), id], 1),
-  deleteDeliveries(tenant, id),
-];
-
-/** A disabled endpoint gets nothing of what waits. */
-export const failWaiting = (tenant: Tenant, id: string): Write => write(FAIL_WAITING, [...scopeOf(tenant), id]);
-
-/** The same, unless the endpoint was changed since this revision: it may be enabled again. */
-export const failWaitingOfRevision = (tenant: Tenant, { id, revision }: Pick<Endpoint, 'id' | 'revision'>): Write =>
-  write(FAIL_WAITING_OF_REVISION, [...scopeOf(tenant), id, ...scopeOf(tenant), id, revision]);
-
-/** Deletes the deliveries of an endpoint that does not exist. */
-export const deleteDeliveries = (tenant: Tenant, id: string): Write =>
-  write(DELETE_DELIVERIES, [...scopeOf(tenant), id]);
+/** Conflicts when there is no such endpoint. Its deliveries are left: `deleteDeliveries`. */
+export const deleteEndpoint = (tenant: Tenant, id: string): Write =>
+  write(DELETE_ENDPOINT, [...scopeOf(tenant), id], 1);
 
 /** An event with the bytes that are sent. */
 export interface StoredEvent {
@@ -416,21 +402,42 @@ export async function listDeliveries(
   endpoint: string,
   { status, before, limit }: { status: DeliveryStatus | undefined; before: string; limit: number },
 ): Promise<Delivery[]> {
-  const values: Value[] = [...scopeOf(tenant), endpoint, before, limit];
-  const rows = await database.read(LIST_DELIVERIES(status), ...values);
-  return rows.map((row) => ({
-    tenant,
-    endpointId: endpoint,
-    eventId: text(row, 'event'),
-    type: text(row, 'type'),
-    createdAt: integer(row, 'created_at'),
-    status: text(row, 'status') as DeliveryStatus,
-    attempts: integer(row, 'attempts'),
-    step: integer(row, 'step'),
-    last: lastOf(row),
-    nextAttemptAt: integerOrNull(row, 'next_attempt_at'),
-  }));
+  const scope = [...scopeOf(tenant), endpoint];
+  const read = async (sql: string, ...values: Value[]): Promise<Delivery[]> =>
+    (await database.read(sql, ...scope, ...values)).map((row) => toDelivery(tenant, endpoint, row));
+  if (status === undefined) return read(LIST_DELIVERIES, before, limit);
+  if (status === 'failed') return read(LIST_FAILED, before, limit);
+  if (status === 'waiting' && (await hasFewWaiting(database, scope)))
+    return read(LIST_FEW_WAITING, before, ...scope, limit);
+  // No index has them in this order, so that others may lie between them, as many as there are.
+  const found: Delivery[] = [];
+  for (let last = before; ; ) {
+    const deliveries = await read(LIST_DELIVERIES, last, LIMITS.rowsPerScan);
+    found.push(...deliveries.filter((each) => each.status === status));
+    const end = deliveries.length < LIMITS.rowsPerScan ? undefined : deliveries.at(-1);
+    if (end === undefined || found.length >= limit) return found.slice(0, limit);
+    last = end.eventId;
+    await yieldBeforeScan();
+  }
 }
+
+async function hasFewWaiting(database: Database, scope: readonly Value[]): Promise<boolean> {
+  const [row = {}] = await database.read(COUNT_WAITING_OF, ...scope);
+  return integer(row, 'number') <= LIMITS.rowsPerScan;
+}
+
+const toDelivery = (tenant: Tenant, endpointId: string, row: Row): Delivery => ({
+  tenant,
+  endpointId,
+  eventId: text(row, 'event'),
+  type: text(row, 'type'),
+  createdAt: integer(row, 'created_at'),
+  status: text(row, 'status') as DeliveryStatus,
+  attempts: integer(row, 'attempts'),
+  step: integer(row, 'step'),
+  last: lastOf(row),
+  nextAttemptAt: integerOrNull(row, 'next_attempt_at'),
+});
 
 const HAS_DELIVERY = `select 1 as held from webhook_deliveries where ${OF_TENANT} and endpoint = ? and event = ?`;
 
@@ -444,20 +451,6 @@ export const hasDelivery = async (
 /** Conflicts when there is no such delivery. */
 export const replayDelivery = (tenant: Tenant, endpoint: string, event: string, now: number): Write =>
   write(REPLAY_ONE, [now, ...scopeOf(tenant), endpoint, event], 1);
-
-/** `since`: an id of an event, or the beginning of one. */
-export const replayFailed = (tenant: Tenant, endpoint: string, since: string, now: number): Write =>
-  write(REPLAY_FAILED, [now, ...scopeOf(tenant), endpoint, since]);
-
-export async function countFailed(
-  database: Database,
-  tenant: Tenant,
-  endpoint: string,
-  since: string,
-): Promise<number> {
-  const [row] = await database.read(COUNT_FAILED, ...scopeOf(tenant), endpoint, since);
-  return row === undefined ? 0 : integer(row, 'number');
-}
 
 export const hasOldEvents = async (database: Database, before: number): Promise<boolean> =>
   (await database.read(HAS_OLD, before)).length > 0;

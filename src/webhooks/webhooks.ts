@@ -12,6 +12,13 @@ import { minIdAt, newId, parseIdTime } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { containsPan } from '../kernel/pan.ts';
 import type { Database } from '../storage/database.ts';
+import {
+  deleteAllDeliveries,
+  deleteDeliveries,
+  failAllWaiting,
+  failWaiting,
+  replayFailed,
+} from './delivery-batches.ts';
 import { EVENT_ID_PREFIX, formatBody } from './outbox.ts';
 import {
   type EndpointChanges,
@@ -41,11 +48,9 @@ import {
   TEST_TYPE,
 } from './webhook.ts';
 import {
-  countFailed,
   countTrial,
   countWaiting,
   deleteEndpoint,
-  failWaiting,
   findEndpoint,
   findEvent,
   hasDelivery,
@@ -55,7 +60,6 @@ import {
   listEndpoints,
   purgeOldEvents,
   replayDelivery,
-  replayFailed,
   updateEndpoint,
 } from './webhook-store.ts';
 
@@ -189,9 +193,16 @@ export class Webhooks {
     const changed = this.#change(tenant, endpoint, changes);
     const request = { id, revision: endpoint.revision, changes };
     await this.#permit(transaction, tenant, toUpdate(request, { ...changed, status: statusOf(changed) }), right);
+    const [wasDisabled, isDisabled] = [endpoint, changed].map(({ disabledReason }) => disabledReason !== undefined);
+    // A process may have ended while it disabled the endpoint: the rest must not be sent now.
+    if (wasDisabled && !isDisabled) await failAllWaiting(this.#database, tenant, endpoint);
     transaction.write(await updateEndpoint(this.#keyring, tenant, changed));
-    if (changed.disabledReason !== undefined && endpoint.disabledReason === undefined)
+    if (isDisabled && !wasDisabled) {
       transaction.write(failWaiting(tenant, endpoint.id));
+      // Where this ends early, the dispatcher does the rest.
+      const disabled = { id, revision: endpoint.revision + 1 };
+      transaction.afterCommit(() => failAllWaiting(this.#database, tenant, disabled).catch(() => undefined));
+    }
     const detail = { changed: listChanged(endpoint, changed) };
     record(transaction, right, webhookAuditEvent('webhook.changed', tenant, changed, detail));
     return { endpoint: { ...changed, revision: endpoint.revision + 1 }, last };
@@ -207,9 +218,10 @@ export class Webhooks {
   /** Deletes one that was altered in the database as well. Throws `unknown_webhook`. */
   async delete(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
     const found = await findEndpoint(this.#database, this.#keyring, tenant, id);
-    const [endpoint, deliveries] = deleteEndpoint(tenant, id);
-    transaction.write(endpoint, unknownWebhook());
-    transaction.write(deliveries);
+    transaction.write(deleteEndpoint(tenant, id), unknownWebhook());
+    transaction.write(deleteDeliveries(tenant, id));
+    // Where this ends early, the rest is never shown nor sent, and is removed with its events.
+    transaction.afterCommit(() => deleteAllDeliveries(this.#database, tenant, id).catch(() => undefined));
     transaction.record(webhookAuditEvent('webhook.deleted', tenant, found?.endpoint ?? { id }));
   }
 
@@ -291,10 +303,12 @@ export class Webhooks {
     return 1;
   }
 
+  /** The last of many is in the transaction: a process that ends before leaves the others without a record, to be sent again. */
   async #replaySince(transaction: Transaction, tenant: Tenant, { id }: Endpoint, time: number): Promise<number> {
     const since = `${EVENT_ID_PREFIX}${minIdAt(time)}`;
-    transaction.write(replayFailed(tenant, id, since, transaction.now));
-    return countFailed(this.#database, tenant, id, since);
+    const { count, last } = await replayFailed(this.#database, tenant, { id, since, now: transaction.now });
+    if (last !== undefined) transaction.write(last);
+    return count;
   }
 
   /**

@@ -140,7 +140,7 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     });
     assert.deepEqual([delivered.type, delivered.last_status_code, delivered.attempts], ['payment.authorized', 204, 1]);
     assert.deepEqual(successData(await deliveries({ status: 'failed' })).deliveries, []);
-    for (const cursor of ['', 'x', '\0', `${delivered.event_id}\0`, `evt_${'a'.repeat(26)}`])
+    for (const cursor of ['x', '\0', `${delivered.event_id}\0`, `evt_${'a'.repeat(26)}`])
       assertRefused(await deliveries({ cursor }), 'invalid_field', 'cursor');
     assert.deepEqual(successData(await deliveries({ cursor: delivered.event_id })).deliveries, []);
     const ofEvent = { ...params, event: delivered.event_id };
