@@ -163,9 +163,17 @@ export function describeError(error: unknown): LogFields {
   // Written for operators, and free of data.
   if (error instanceof StorageError) return { error: error.name, reason: error.message };
   const code = (error as { code?: unknown }).code;
-  const frames = (error.stack ?? '').split('\n').filter((text) => /^\s+at /.test(text));
-  return {
-    error: typeof code === 'string' ? `${error.name} ${code}` : error.name,
-    frames: frames.slice(0, 8).map((frame) => frame.trim()),
-  };
+  return { error: typeof code === 'string' ? `${error.name} ${code}` : error.name, frames: listFrames(error) };
+}
+
+const MAX_FRAMES = 8;
+
+/** The stack begins with the message, whose lines may look like frames. */
+function listFrames({ message, stack = '' }: Error): string[] {
+  const start = stack.indexOf(message);
+  const lines = stack.slice(start < 0 ? 0 : start + message.length).split('\n');
+  return lines
+    .filter((line) => /^\s+at /.test(line))
+    .slice(0, MAX_FRAMES)
+    .map((line) => line.trim());
 }
