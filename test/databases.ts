@@ -5,7 +5,7 @@ import { installPostgres, installRelease } from './fixtures/postgres-binaries.ts
 import { SCOPE } from './scope.ts';
 
 /**
- * Tries the releases of PostgreSQL beside that of the machine, PgBouncer and Patroni: the contract of the storage, nodes that
+ * Tries the releases of PostgreSQL beside that of the machine, PgBouncer, Patroni and repmgr: the contract of the storage, nodes that
  * share a database, and chaos. Arguments select parts by name. What a machine lacks is left out with the reason.
  */
 const root = join(import.meta.dirname, '..');
@@ -46,6 +46,13 @@ const needsPostgres = (): string | undefined => {
   return 'why' in found ? found.why : undefined;
 };
 
+/** Its module has to be that of the server's major version. */
+function installRepmgr(): string | undefined {
+  const found = installPostgres();
+  if ('why' in found) return found.why;
+  return installPackages([`postgresql-${found.version}-repmgr`], ['repmgr', 'repmgrd']);
+}
+
 const PARTS: readonly Part[] = [
   ...[14, 16, 17, 18].map(release),
   {
@@ -59,6 +66,12 @@ const PARTS: readonly Part[] = [
     lacks: () => needsPostgres() ?? installPackages(['patroni', 'etcd-server', 'python3-etcd'], ['patroni', 'etcd']),
     variables: () => ({}),
     scripts: [[...CHAOS, '--patroni', ...only('node-kill', 'primary-kill', 'manager-kill', 'switchover', 'reset')]],
+  },
+  {
+    name: 'repmgr',
+    lacks: installRepmgr,
+    variables: () => ({}),
+    scripts: [[...CHAOS, '--repmgr', ...only('node-kill', 'primary-kill', 'reset')]],
   },
 ];
 

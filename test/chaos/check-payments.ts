@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { count, eachOf } from './check-records.ts';
-import type { Row } from './cluster.ts';
+import type { Row } from './database-cluster.ts';
 import { nameOf, type Payment, type PlannedRequest, type Request } from './ledger.ts';
 import { infoOf, isFinal, PAYMENTS } from './payment-requests.ts';
 import type { Testbed } from './testbed.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { SeededRandom } from '../simulation/seeded-random.ts';
-import type { DatabaseCluster } from './cluster.ts';
+import type { DatabaseCluster } from './database-cluster.ts';
 import type { NetworkLink } from './network-link.ts';
 import type { Node } from './node.ts';
 import { PatroniCluster } from './patroni.ts';

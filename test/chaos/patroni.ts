@@ -1,16 +1,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
-import { Client } from 'pg';
-import { installPostgres } from '../fixtures/postgres-binaries.ts';
 import { freePort, Home, killServerOn } from '../fixtures/postgres-server.ts';
-import { type DatabaseCluster, newPassword, queryRows, type Row, SETTINGS } from './cluster.ts';
+import {
+  ACCESS_RULES,
+  type DatabaseCluster,
+  neededPostgres,
+  SETTINGS,
+  ServerPair,
+  startOrStop,
+  until,
+} from './database-cluster.ts';
 import { GuardedProgram, untilListening } from './guarded.ts';
 
-const DATABASE = 'vault';
-const WITHIN_MS = 240_000;
-const POLL_INTERVAL_MS = 200;
-const CONNECTS_WITHIN_MS = 2000;
 /** The least that Patroni accepts: it has noticed a dead primary after this number of seconds. */
 const TTL_SECONDS = 20;
 
@@ -19,93 +20,72 @@ interface Member {
   readonly port: number;
   readonly restPort: number;
   readonly data: string;
+  /** The settings of its manager. */
+  readonly file: string;
   readonly manager: GuardedProgram;
 }
 
 /** Two PostgreSQL servers under Patroni with etcd, which decides which of them is the primary; synchronous mode. */
 export class PatroniCluster implements DatabaseCluster {
   readonly release: string;
-  readonly ports: readonly number[];
+  readonly servers: ServerPair<Member>;
   readonly #home: Home;
+  readonly #bin: string;
+  readonly #etcdPort: number;
   readonly #etcd: GuardedProgram;
-  readonly #members: readonly Member[];
-  readonly #passwords: Passwords;
-  #primary = 0;
 
   private constructor(parts: {
     home: Home;
+    bin: string;
     release: string;
+    etcdPort: number;
     etcd: GuardedProgram;
-    members: Member[];
-    passwords: Passwords;
+    servers: ServerPair<Member>;
   }) {
     this.#home = parts.home;
+    this.#bin = parts.bin;
     this.release = `${parts.release} under Patroni`;
+    this.#etcdPort = parts.etcdPort;
     this.#etcd = parts.etcd;
-    this.#members = parts.members;
-    this.#passwords = parts.passwords;
-    this.ports = parts.members.map(({ port }) => port);
+    this.servers = parts.servers;
   }
 
   static async start(): Promise<PatroniCluster> {
-    const binaries = installPostgres();
-    if ('why' in binaries) throw new Error(binaries.why);
+    const { bin, release } = neededPostgres();
     const home = new Home();
-    const passwords = { postgres: newPassword(), cardvault: newPassword() };
     const [etcdPort, peerPort] = [await freePort(), await freePort()];
     const etcd = new GuardedProgram(home, join(home.directory, 'etcd.log'), etcdCommand(home, etcdPort, peerPort));
-    try {
-      etcd.start();
-      await untilListening(etcdPort, 'etcd');
-      const members: Member[] = [];
-      for (const name of ['one', 'two'])
-        members.push(await newMember({ home, bin: home.reachable(binaries.bin), etcdPort, passwords, name }));
-      const cluster = new PatroniCluster({ home, release: binaries.release, etcd, members, passwords });
-      await cluster.#begin();
-      return cluster;
-    } catch (error) {
-      await etcd.kill();
-      await home.remove();
-      throw error;
-    }
+    const servers = new ServerPair(await newMember(home, 'one'), await newMember(home, 'two'));
+    const cluster = new PatroniCluster({ home, bin: home.reachable(bin), release, etcdPort, etcd, servers });
+    return startOrStop(cluster, () => cluster.#begin());
   }
 
-  address(ports: readonly number[]): string {
-    const hosts = ports.map((port) => `127.0.0.1:${port}`).join(',');
-    return `postgres://cardvault:${this.#passwords.cardvault}@${hosts}/${DATABASE}`;
-  }
-
-  query(sql: string): Promise<Row[]> {
-    return this.#query(this.#at(this.#primary), sql, DATABASE);
-  }
-
-  /** Kills the primary and its manager, as a loss of power does. */
+  /** Kills its manager as well. */
   async killPrimary(): Promise<void> {
-    const { manager, data } = this.#at(this.#primary);
+    const { manager, data } = this.servers.primary;
     await manager.kill();
     await killServerOn(data);
   }
 
   /** Kills the manager alone: its server continues, and is not told that another one has taken its place. */
   killManager(): Promise<void> {
-    return this.#at(this.#primary).manager.kill();
+    return this.servers.primary.manager.kill();
   }
 
   /** Waits until Patroni has promoted the other server. */
-  async promote(): Promise<void> {
-    await this.#untilPrimary(1 - this.#primary);
-    this.#primary = 1 - this.#primary;
+  promote(): Promise<void> {
+    return this.servers.untilPromoted();
   }
 
   /** Asks Patroni for a planned change of the primary, and waits for it. */
   async switchOver(): Promise<void> {
-    const { restPort, name } = this.#at(this.#primary);
+    const { primary, standby } = this.servers;
     // Patroni learns in its next round that the standby is synchronous.
     await until('Patroni refused the switchover', async () => {
-      const response = await fetch(`http://127.0.0.1:${restPort}/switchover`, {
+      const response = await fetch(`http://127.0.0.1:${primary.restPort}/switchover`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
-        body: JSON.stringify({ leader: name, candidate: this.#at(1 - this.#primary).name }),
+        body: JSON.stringify({ leader: primary.name, candidate: standby.name }),
       });
       if (response.ok) return true;
       throw new Error(await response.text());
@@ -115,13 +95,12 @@ export class PatroniCluster implements DatabaseCluster {
 
   /** Patroni takes the server that it starts back as the standby. */
   async addStandby(): Promise<void> {
-    const standby = this.#at(1 - this.#primary);
+    const { standby } = this.servers;
     if (!standby.manager.isRunning) {
       await killServerOn(standby.data);
       standby.manager.start();
     }
-    const sql = `select 1 from pg_stat_replication where application_name = '${standby.name}' and sync_state = 'sync'`;
-    await until('the standby does not keep up', async () => (await this.query(sql)).length > 0);
+    await this.servers.untilSynchronous();
   }
 
   fillDisk(): void {
@@ -133,62 +112,66 @@ export class PatroniCluster implements DatabaseCluster {
   }
 
   async stop(): Promise<void> {
-    for (const { manager } of this.#members) await manager.kill();
-    for (const { data } of this.#members) await killServerOn(data);
+    for (const { manager } of this.servers.all) await manager.kill();
+    for (const { data } of this.servers.all) await killServerOn(data);
     await this.#etcd.kill();
     await this.#home.remove();
   }
 
-  #at(index: number): Member {
-    return this.#members[index] as Member;
-  }
-
   async #begin(): Promise<void> {
-    this.#at(0).manager.start();
-    await this.#untilPrimary(0);
-    const primary = this.#at(0);
-    await this.#query(primary, `create role cardvault login password '${this.#passwords.cardvault}'`, 'postgres');
-    await this.#query(primary, `create database ${DATABASE} owner cardvault`, 'postgres');
+    this.#etcd.start();
+    await untilListening(this.#etcdPort, 'etcd');
+    for (const member of this.servers.all) {
+      mkdirSync(member.data, { mode: 0o700 });
+      this.#home.give(member.data);
+      // JSON is YAML.
+      writeFileSync(member.file, JSON.stringify(this.#settingsOf(member)), { mode: 0o600 });
+      this.#home.give(member.file);
+    }
+    const { primary } = this.servers;
+    primary.manager.start();
+    await this.servers.untilWritable(primary);
+    await this.servers.createDatabase();
     await this.addStandby();
   }
 
-  #untilPrimary(index: number): Promise<void> {
-    const sql = 'select not pg_is_in_recovery() as writes';
-    return until('Patroni promoted no server', async () => {
-      const [row] = await this.#query(this.#at(index), sql, 'postgres');
-      return row?.['writes'] === true;
-    });
+  #settingsOf({ name, port, restPort, data }: Member): object {
+    const { superuser } = this.servers;
+    return {
+      scope: 'cardvault',
+      name,
+      restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
+      etcd3: { host: `127.0.0.1:${this.#etcdPort}` },
+      bootstrap: {
+        dcs: {
+          ttl: TTL_SECONDS,
+          loop_wait: 2,
+          retry_timeout: 5,
+          synchronous_mode: true,
+          postgresql: { use_pg_rewind: true, parameters: { wal_log_hints: 'on' } },
+        },
+        initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
+      },
+      postgresql: {
+        listen: `127.0.0.1:${port}`,
+        connect_address: `127.0.0.1:${port}`,
+        data_dir: data,
+        bin_dir: this.#bin,
+        basebackup: [{ checkpoint: 'fast' }],
+        pgpass: join(this.#home.directory, `${name}.pgpass`),
+        authentication: { superuser, replication: superuser, rewind: superuser },
+        pg_hba: ACCESS_RULES,
+        parameters: {
+          ...SETTINGS,
+          listen_addresses: undefined,
+          synchronous_commit: undefined,
+          password_encryption: 'scram-sha-256',
+          dynamic_shared_memory_type: 'mmap',
+          unix_socket_directories: this.#home.directory,
+        },
+      },
+    };
   }
-
-  async #query({ port }: Member, sql: string, database: string): Promise<Row[]> {
-    const connectionString = `postgres://postgres:${this.#passwords.postgres}@127.0.0.1:${port}/${database}`;
-    const client = new Client({ connectionString, connectionTimeoutMillis: CONNECTS_WITHIN_MS });
-    client.on('error', () => undefined);
-    await client.connect();
-    try {
-      return await queryRows(client, sql);
-    } finally {
-      await client.end();
-    }
-  }
-}
-
-interface Passwords {
-  readonly postgres: string;
-  readonly cardvault: string;
-}
-
-/** Repeats until it is true; a server that is down is none of the failures. */
-async function until(failure: string, isTrue: () => Promise<boolean>): Promise<void> {
-  let last: unknown;
-  for (const end = Date.now() + WITHIN_MS; Date.now() < end; await wait(POLL_INTERVAL_MS)) {
-    try {
-      if (await isTrue()) return;
-    } catch (error) {
-      last = error;
-    }
-  }
-  throw new Error(failure, { cause: last });
 }
 
 const etcdCommand = (home: Home, port: number, peerPort: number): string[] => {
@@ -199,68 +182,9 @@ const etcdCommand = (home: Home, port: number, peerPort: number): string[] => {
   return ['etcd', '--data-dir', join(home.directory, 'etcd'), ...urls, ...cluster];
 };
 
-async function newMember({
-  home,
-  bin,
-  etcdPort,
-  passwords,
-  name,
-}: {
-  home: Home;
-  bin: string;
-  etcdPort: number;
-  passwords: Passwords;
-  name: string;
-}): Promise<Member> {
+async function newMember(home: Home, name: string): Promise<Member> {
   const [port, restPort] = [await freePort(), await freePort()];
-  const data = join(home.directory, name);
-  mkdirSync(data, { mode: 0o700 });
-  home.give(data);
-  const superuser = { username: 'postgres', password: passwords.postgres };
-  const rules = ['all postgres', 'replication postgres', `${DATABASE} cardvault`];
-  const settings = {
-    scope: 'cardvault',
-    name,
-    restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
-    etcd3: { host: `127.0.0.1:${etcdPort}` },
-    bootstrap: {
-      dcs: {
-        ttl: TTL_SECONDS,
-        loop_wait: 2,
-        retry_timeout: 5,
-        synchronous_mode: true,
-        postgresql: { use_pg_rewind: true, parameters: { wal_log_hints: 'on' } },
-      },
-      initdb: [{ encoding: 'UTF8' }, { locale: 'C' }],
-    },
-    postgresql: {
-      listen: `127.0.0.1:${port}`,
-      connect_address: `127.0.0.1:${port}`,
-      data_dir: data,
-      bin_dir: bin,
-      basebackup: [{ checkpoint: 'fast' }],
-      pgpass: join(home.directory, `${name}.pgpass`),
-      authentication: { superuser, replication: superuser, rewind: superuser },
-      pg_hba: rules.map((rule) => `host ${rule} 127.0.0.1/32 scram-sha-256`),
-      parameters: {
-        ...SETTINGS,
-        listen_addresses: undefined,
-        synchronous_commit: undefined,
-        password_encryption: 'scram-sha-256',
-        dynamic_shared_memory_type: 'mmap',
-        unix_socket_directories: home.directory,
-      },
-    },
-  };
-  const file = join(home.directory, `${name}.yml`);
-  // JSON is YAML.
-  writeFileSync(file, JSON.stringify(settings), { mode: 0o600 });
-  home.give(file);
-  return {
-    name,
-    port,
-    restPort,
-    data,
-    manager: new GuardedProgram(home, join(home.directory, `${name}-patroni.log`), ['patroni', file]),
-  };
+  const [file, log] = [`${name}.yml`, `${name}-patroni.log`].map((each) => join(home.directory, each));
+  const manager = new GuardedProgram(home, log as string, ['patroni', file as string]);
+  return { name, port, restPort, data: join(home.directory, name), file: file as string, manager };
 }

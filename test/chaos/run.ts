@@ -28,6 +28,7 @@ const { values } = parseArgs({
     workers: { type: 'string', default: '1' },
     sqlite: { type: 'boolean', default: false },
     patroni: { type: 'boolean', default: false },
+    repmgr: { type: 'boolean', default: false },
     pgbouncer: { type: 'boolean', default: false },
     'no-write': { type: 'boolean', default: false },
   },
@@ -37,10 +38,11 @@ const minutes = Number(values.minutes ?? 0);
 const seed = Number(values.seed ?? Date.now() % 2 ** 31);
 const clients = Number(values.clients);
 const workers = Number(values.workers);
+const manager = (['patroni', 'repmgr'] as const).find((name) => values[name]);
 if (unknown.length > 0 || !(minutes >= 0) || !Number.isInteger(seed) || !(clients >= 1) || !(workers >= 1)) {
   const names = FAULTS.map(({ name, about }) => `  ${name.padEnd(14)}${about}`).join('\n');
   process.stderr.write(
-    `usage: npm run chaos -- [--minutes N] [--seed N] [--only FAULT] [--clients N] [--workers N] [--sqlite | --patroni | --pgbouncer] [--no-write]\n${names}\n`,
+    `usage: npm run chaos -- [--minutes N] [--seed N] [--only FAULT] [--clients N] [--workers N] [--sqlite | --patroni | --repmgr | --pgbouncer] [--no-write]\n${names}\n`,
   );
   process.exit(2);
 }
@@ -68,9 +70,9 @@ const log = (line: string): void => {
 log(`seed ${seed}`);
 const outcome = await runChaos({
   database: values.sqlite ? 'sqlite' : 'postgres',
-  ...(values.patroni && { manager: 'patroni' }),
+  ...(manager !== undefined && { manager }),
   ...(values.pgbouncer && { pooler: 'pgbouncer' }),
-  diskMegabytes: isAlone && !values.patroni ? 512 + Math.ceil(64 * minutes) : undefined,
+  diskMegabytes: isAlone && manager === undefined ? 512 + Math.ceil(64 * minutes) : undefined,
   seed,
   workers,
   only: values.only,
@@ -87,7 +89,7 @@ for (const finding of outcome.findings.slice(0, SHOWN_FINDINGS)) process.stdout.
 const isWhole =
   values.only.length === 0 &&
   workers === 1 &&
-  !values.patroni &&
+  manager === undefined &&
   !values.pgbouncer &&
   outcome.release !== undefined &&
   outcome.findings.length === 0;

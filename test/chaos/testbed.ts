@@ -6,7 +6,8 @@ import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { SeededRandom } from '../simulation/seeded-random.ts';
-import { Cluster, type DatabaseCluster, type Row } from './cluster.ts';
+import { Cluster } from './cluster.ts';
+import type { DatabaseCluster, Row } from './database-cluster.ts';
 import { ExpectedRecords } from './expected-records.ts';
 import { Ledger } from './ledger.ts';
 import { NetworkLink } from './network-link.ts';
@@ -14,17 +15,20 @@ import { Node } from './node.ts';
 import { PatroniCluster } from './patroni.ts';
 import { SETTINGS } from './payment-requests.ts';
 import { Pooler } from './pooler.ts';
+import { RepmgrCluster } from './repmgr.ts';
 import { RetryingClient } from './retrying-client.ts';
 
 const NODES = 2;
 const BUSY_MS = 5000;
 const OPERATOR = { actor: { type: 'operator' as const, name: 'chaos' } };
 
+export type Manager = 'patroni' | 'repmgr';
+
 /** `sqlite`: one node alone, with a database in its folder. */
 export interface TestbedOptions {
   readonly database: 'postgres' | 'sqlite';
-  /** `patroni`: the servers are managed by Patroni; absent: by the testbed. */
-  readonly manager?: 'patroni';
+  /** The program that manages the servers; absent: the testbed does. */
+  readonly manager?: Manager;
   /** `pgbouncer`: nodes reach each server through PgBouncer. */
   readonly pooler?: 'pgbouncer';
   readonly diskMegabytes: number | undefined;
@@ -80,11 +84,11 @@ export class Testbed {
     try {
       const rootKey = { CARDVAULT_ROOT_KEY_FILE: join(directory, 'root.key') };
       if (options.pooler !== undefined) poolers.push(...(await startPoolers(cluster)));
-      const ports = poolers.length > 0 ? poolers.map(({ port }) => port) : (cluster?.ports ?? []);
+      const ports = poolers.length > 0 ? poolers.map(({ port }) => port) : (cluster?.servers.ports ?? []);
       for (let number = 1; number <= (cluster === undefined ? 1 : NODES); number++) {
         const own = await Promise.all(ports.map((port) => NetworkLink.to(port)));
         links.push(own);
-        const url = cluster?.address(own.map(({ port }) => port)) ?? `sqlite:${join(directory, FILE)}`;
+        const url = cluster?.servers.address(own.map(({ port }) => port)) ?? `sqlite:${join(directory, FILE)}`;
         const variables = { ...rootKey, CARDVAULT_DATABASE_URL: url, CARDVAULT_WORKERS: String(workers) };
         nodes.push(new Node(number, join(directory, `node-${number}`), variables, options.bin));
       }
@@ -101,7 +105,7 @@ export class Testbed {
 
   /** A statement of SQL, run beside the nodes; its rows. */
   async query(sql: string): Promise<Row[]> {
-    if (this.cluster !== undefined) return this.cluster.query(sql);
+    if (this.cluster !== undefined) return this.cluster.servers.query(sql);
     const database = new DatabaseSync(join(this.#directory, FILE), { timeout: BUSY_MS });
     try {
       return database.prepare(sql).all();
@@ -124,14 +128,16 @@ async function startCluster({
   diskMegabytes,
 }: TestbedOptions): Promise<DatabaseCluster | undefined> {
   if (database === 'sqlite') return undefined;
-  return manager === 'patroni' ? PatroniCluster.start() : Cluster.start({ diskMegabytes });
+  if (manager === 'patroni') return PatroniCluster.start();
+  return manager === 'repmgr' ? RepmgrCluster.start() : Cluster.start({ diskMegabytes });
 }
 
 /** Nodes log in at PgBouncer, and PgBouncer at the server, with the password of the database's address. */
 async function startPoolers(cluster: DatabaseCluster | undefined): Promise<Pooler[]> {
   if (cluster === undefined) return [];
-  const { username: name, password } = new URL(cluster.address(cluster.ports.slice(0, 1)));
-  return Promise.all(cluster.ports.map((port) => Pooler.start(port, [{ name, password }])));
+  const { ports } = cluster.servers;
+  const { username: name, password } = new URL(cluster.servers.address(ports.slice(0, 1)));
+  return Promise.all(ports.map((port) => Pooler.start(port, [{ name, password }])));
 }
 
 /** The parts that a testbed has started. */

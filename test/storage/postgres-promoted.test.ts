@@ -13,8 +13,8 @@ test('a standby is promoted while the old primary runs: the old one is no longer
 }, async () => {
   const cluster = await Cluster.start({ diskMegabytes: undefined });
   try {
-    const [before, behind] = cluster.ports;
-    const rig = await PostgresFixture.on(cluster.address(cluster.ports));
+    const [before, behind] = cluster.servers.ports;
+    const rig = await PostgresFixture.on(cluster.servers.address(cluster.servers.ports));
     const database = rig.open(rig.address, { readers: 3, writers: 2 });
     const askedAt = async (): Promise<unknown[]> => {
       const reads = Array.from({ length: 6 }, () => database.read('select inet_server_port() as port'));
