@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Cluster } from '../chaos/cluster.ts';
 import { installPostgres } from '../fixtures/postgres-binaries.ts';
 import { COMMITTED, insert, PostgresFixture } from './postgres-fixture.ts';
+
+const WAITS_MS = 1000;
+/** Less than a statement may take here. */
+const LEAVES_WITHIN_MS = 30_000;
 
 const postgres = installPostgres();
 const isMissing = 'why' in postgres;
@@ -15,7 +20,7 @@ test('a standby is promoted while the old primary runs: the old one is no longer
   try {
     const [before, behind] = cluster.servers.ports;
     const rig = await PostgresFixture.on(cluster.servers.address(cluster.servers.ports));
-    const database = rig.open(rig.address, { readers: 3, writers: 2 });
+    const database = rig.open(rig.address, { readers: 3, writers: 2, statementTimeoutMs: 100_000 });
     const askedAt = async (): Promise<unknown[]> => {
       const reads = Array.from({ length: 6 }, () => database.read('select inet_server_port() as port'));
       return [...new Set((await Promise.all(reads)).map(([row]) => row?.['port']))];
@@ -26,13 +31,19 @@ test('a standby is promoted while the old primary runs: the old one is no longer
     await cluster.promote();
     // The old one is still there, and answers.
     assert.deepEqual(await askedAt(), [before]);
+    // A commit there waits for the standby, which it no longer has.
+    const waiting = database.commit({ writes: [insert('waiting')] });
+    assert.equal(await Promise.race([waiting, wait(WAITS_MS, 'waits')]), 'waits');
     await database.refreshTimeline();
+    assert.deepEqual(await Promise.race([waiting, wait(LEAVES_WITHIN_MS, 'still waits', { ref: false })]), COMMITTED);
     assert.deepEqual(await askedAt(), [behind]);
     assert.deepEqual(await database.commit({ writes: [insert('behind')] }), COMMITTED);
-    const found = await database.read(`select id from accounts where id in ('before', 'behind') order by id`);
+    const found = await database.read(
+      `select id from accounts where id in ('before', 'behind', 'waiting') order by id`,
+    );
     assert.deepEqual(
       found.map((row) => row['id']),
-      ['before', 'behind'],
+      ['before', 'behind', 'waiting'],
     );
     // With only the old one in reach it is away.
     await cluster.killPrimary();

@@ -119,7 +119,9 @@ export class PostgresDatabase implements Driver {
 
   /** Detects a server that was promoted while the old one still runs: from then on the old one is not used. */
   async refreshTimeline(): Promise<void> {
-    if (this.#options.address.hosts.length > 1) await (await connectToPrimary(this.#options, this.#timeline)).close();
+    if (this.#options.address.hosts.length === 1) return;
+    await (await connectToPrimary(this.#options, this.#timeline)).close();
+    for (const connection of this.#connections) connection.leaveReplaced();
   }
 
   /** Deletes the rows of nodes that were inactive for a day. */
@@ -240,9 +242,11 @@ export class PostgresDatabase implements Driver {
     for (const group of this.#groups.values()) await group.drained();
     this.#closing = true;
     for (const { writer } of this.#writers) await writer.deregister().catch(() => undefined);
-    await Promise.all(
-      [...this.#readers, ...this.#writers.map(({ connection }) => connection)].map((connection) => connection.close()),
-    );
+    await Promise.all(this.#connections.map((connection) => connection.close()));
+  }
+
+  get #connections(): ReconnectingConnection[] {
+    return [...this.#readers, ...this.#writers.map(({ connection }) => connection)];
   }
 
   async #write(units: readonly StoredUnit[], place: number): Promise<readonly GroupResult[]> {

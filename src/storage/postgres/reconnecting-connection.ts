@@ -31,8 +31,7 @@ export class ReconnectingConnection {
   /** Throws `ConnectionLost` when the database is unavailable. */
   async connection(): Promise<Connection> {
     if (this.#closed) throw new ConnectionLost('the database is closed');
-    if (this.#connection !== undefined && this.#connection.timeline < this.#timeline.timeline)
-      this.#connection.destroy();
+    this.leaveReplaced();
     if (this.#connection !== undefined && !this.#connection.isLost) return this.#connection;
     if (this.#unavailable !== undefined) throw this.#unavailable;
     this.#connecting ??= this.#connect().finally(() => {
@@ -49,6 +48,12 @@ export class ReconnectingConnection {
       if (!(error instanceof ConnectionLost) || this.#unavailable !== undefined || this.#closed) throw error;
       return (await this.connection()).run(statement);
     }
+  }
+
+  /** Breaks the connection when its server was replaced: what still runs there may wait for its standby without end. */
+  leaveReplaced(): void {
+    if (this.#connection !== undefined && this.#connection.timeline < this.#timeline.timeline)
+      this.#connection.destroy();
   }
 
   async close(): Promise<void> {
