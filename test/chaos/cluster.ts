@@ -104,7 +104,7 @@ export class Cluster implements DatabaseCluster {
       const stop = isOld ? 'pg_stop_backup(false, false)' : 'pg_backup_stop(false)';
       const { rows } = await client.query(`select labelfile from ${stop}`);
       this.#write(join(standby.data, 'backup_label'), String(rows[0]?.labelfile));
-      await this.home.runAside('/bin/sh', ['-c', 'cp -a "$1"/. "$2"', 'copy', primary.log, standby.log]);
+      await this.home.runAside('/bin/sh', ['-c', 'cp -a "$1"/. "$2"; true', 'copy', primary.log, standby.log]);
       symlinkSync(standby.log, join(standby.data, 'pg_wal'));
     } finally {
       await client.end();
