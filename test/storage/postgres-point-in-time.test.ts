@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -14,7 +14,10 @@ import { CAPTURES, capture, cards, dataOf, TOKENIZE, TOKENS, tokensIn } from '..
 import { onlyLong } from '../scope.ts';
 
 const binaries = installPostgres();
-const missing = 'why' in binaries && binaries.why;
+const missing =
+  'why' in binaries
+    ? binaries.why
+    : !existsSync(join(binaries.bin, 'pg_basebackup')) && 'packages of the server alone have no pg_basebackup';
 const WITHIN_MS = 60_000;
 
 async function ask(address: string, sql: string): Promise<string> {
