@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { SadKeyStore } from '../crypto/sad-keys.ts';
-import type { Clock, Random } from '../kernel/clock.ts';
+import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Driver, Snapshot } from './database.ts';
 import { PeriodicTask, type PeriodicWork } from './periodic-task.ts';
@@ -75,7 +75,7 @@ export function openDatabase(
 /** How often a node records its activity and removes what other nodes left, in readings of the time. */
 const TOUCH_EVERY = 20;
 /** Shorter than the time within which a change is valid on every node. */
-const TIMELINE_EVERY = 3;
+const TIMELINE_INTERVAL_MS = 3 * SECOND;
 const PURGE_EVERY = 3600;
 
 function openPostgres(
@@ -101,15 +101,24 @@ function openPostgres(
     connectWriter: () => undefined,
     // Lost connections are opened again.
     onBroken: () => undefined,
-    maintenance: (trusted, onError) =>
-      new PeriodicTask({
-        every: SYNC_INTERVAL_MS,
-        sweeps: [],
-        work: listChores(database, time, trusted),
-        time: trusted,
-        onRemoved: () => undefined,
-        onError,
-      }),
+    maintenance: (trusted, onError) => {
+      const newTask = (every: number, work: PeriodicWork[]): PeriodicTask =>
+        new PeriodicTask({ every, sweeps: [], work, time: trusted, onRemoved: () => undefined, onError });
+      // A task of its own: the writes of others may wait at a server that was replaced until this finds it out.
+      const timeline = { kind: 'timeline', run: () => database.refreshTimeline() };
+      const tasks = [
+        newTask(SYNC_INTERVAL_MS, listChores(database, time, trusted)),
+        newTask(TIMELINE_INTERVAL_MS, [timeline]),
+      ];
+      return {
+        start: () => {
+          for (const task of tasks) task.start();
+        },
+        stop: async () => {
+          for (const task of tasks) await task.stop();
+        },
+      };
+    },
   };
 }
 
@@ -130,7 +139,6 @@ function listChores(database: PostgresDatabase, time: DatabaseClock, trusted: Tr
   return [
     { kind: 'clock', run: syncTime },
     { kind: 'heartbeat', run: touch },
-    { kind: 'timeline', run: every(TIMELINE_EVERY, () => database.refreshTimeline()) },
     { kind: 'writers', run: every(PURGE_EVERY, () => purgeWriters(trusted.trustedNow())) },
   ];
 }

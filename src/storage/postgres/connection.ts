@@ -71,9 +71,9 @@ export class Connection {
 
   /**
    * Connects to the primary. Of several hosts that accept writes, it is the one on the newest timeline, which was
-   * promoted last.
+   * promoted last. `othersWithinMs`: how long the other hosts are awaited once one has responded.
    */
-  static async open(options: PostgresOptions): Promise<Connection> {
+  static async open(options: PostgresOptions, othersWithinMs = OTHERS_WITHIN_MS): Promise<Connection> {
     const { hosts } = options.address;
     // All hosts concurrently, because a host that is down may not even reject the connection.
     const attempts = hosts.map(({ host, port }) => Connection.#openAt(options, host, port));
@@ -81,7 +81,7 @@ export class Connection {
     for (const attempt of attempts) attempt.then((connection) => open.push(connection)).catch(() => undefined);
     try {
       await Promise.any(attempts);
-      await Promise.race([Promise.allSettled(attempts), pause(OTHERS_WITHIN_MS, undefined, { ref: false })]);
+      await Promise.race([Promise.allSettled(attempts), pause(othersWithinMs, undefined, { ref: false })]);
       const newest = open.reduce((best, other) => (other.#timeline > best.#timeline ? other : best));
       for (const attempt of attempts)
         attempt.then((other) => (other === newest ? undefined : other.close())).catch(() => undefined);
@@ -271,7 +271,7 @@ interface Wire {
   readonly parsedStatements: Readonly<Record<string, string>>;
 }
 
-/** How long the other hosts are awaited once one has responded. */
+/** A host that is down may not respond at all. */
 const OTHERS_WITHIN_MS = 250;
 const TIMELINE = 'select substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline';
 const HEXADECIMAL = 16;

@@ -119,8 +119,9 @@ export class PostgresDatabase implements Driver {
 
   /** Detects a server that was promoted while the old one still runs: from then on the old one is not used. */
   async refreshTimeline(): Promise<void> {
-    if (this.#options.address.hosts.length === 1) return;
-    await (await connectToPrimary(this.#options, this.#timeline)).close();
+    const { address, connectTimeoutMs } = this.#options;
+    if (address.hosts.length === 1) return;
+    await (await connectToPrimary(this.#options, this.#timeline, connectTimeoutMs)).close();
     for (const connection of this.#connections) connection.leaveReplaced();
   }
 

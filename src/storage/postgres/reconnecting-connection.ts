@@ -79,8 +79,12 @@ export class ReconnectingConnection {
 }
 
 /** Throws `ConnectionLost` also when the only available server was replaced by another. */
-export async function connectToPrimary(options: PostgresOptions, newest: TimelineTracker): Promise<Connection> {
-  const connection = await Connection.open(options);
+export async function connectToPrimary(
+  options: PostgresOptions,
+  newest: TimelineTracker,
+  othersWithinMs?: number,
+): Promise<Connection> {
+  const connection = await Connection.open(options, othersWithinMs);
   if (connection.timeline < newest.timeline) {
     await connection.close();
     throw new ConnectionLost('the database cannot be reached: what answers was replaced by another server');
