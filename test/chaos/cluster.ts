@@ -32,7 +32,7 @@ interface ClusterOptions {
 export class Cluster implements DatabaseCluster {
   readonly release: string;
   readonly servers: ServerPair<Member>;
-  /** Of the servers' data and of what runs beside them. */
+  /** Holds the servers' data, and files of what runs beside them. */
   readonly home: Home;
   /** The folder of PostgreSQL's programs. */
   readonly bin: string;

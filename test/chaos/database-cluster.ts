@@ -27,7 +27,7 @@ export interface DatabaseCluster {
   stop(): Promise<void>;
 }
 
-/** What a cluster has started does not outlive a start that fails. */
+/** Stops what the cluster has started when its start fails. */
 export async function startOrStop<Started extends DatabaseCluster>(
   cluster: Started,
   start: () => Promise<void>,
@@ -158,7 +158,7 @@ async function queryRows(client: Client, sql: string): Promise<Row[]> {
 
 const newPassword = (): string => randomBytes(16).toString('hex');
 
-/** Of every server. */
+/** The settings of every server. */
 export const SETTINGS = {
   listen_addresses: '127.0.0.1',
   shared_buffers: '64MB',
