@@ -92,8 +92,15 @@ export function createDocuments({ document }: CardFormFiles): (origins: readonly
   };
 }
 
-/** Returns the best form that the client accepts. */
-export function chooseForm(file: CardFormFile, accepted: string | undefined): { body: Buffer; encoding?: string } {
-  if (/\bbr\b/.test(accepted ?? '')) return { body: file.brotli, encoding: 'br' };
-  return /\bgzip\b/.test(accepted ?? '') ? { body: file.gzip, encoding: 'gzip' } : { body: file.body };
+/** Returns the best form that the client accepts (RFC 9110, section 12.5.3). */
+export function chooseForm(file: CardFormFile, accepted = ''): { body: Buffer; encoding?: string } {
+  if (isAccepted('br', accepted)) return { body: file.brotli, encoding: 'br' };
+  return isAccepted('gzip', accepted) ? { body: file.gzip, encoding: 'gzip' } : { body: file.body };
 }
+
+/** A weight of 0 excludes an encoding. */
+const isAccepted = (encoding: string, accepted: string): boolean =>
+  accepted.split(',').some((item) => {
+    const [name = '', ...parameters] = item.split(';').map((part) => part.trim().toLowerCase());
+    return name === encoding && !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter));
+  });
