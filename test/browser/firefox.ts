@@ -5,19 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { apt, onPath } from '../receivers/install.ts';
-
-/**
- * Firefox as users have it, driven by WebDriver BiDi (W3C). Playwright needs a Firefox of its own, which no package registry has, or one
- * that is newer than the long-term release of Debian.
- */
-export interface Firefox {
-  open(address: string): Promise<void>;
-  /** Evaluates an expression in the page, or in its frame; returns its JSON value. */
-  evaluate<Value>(expression: string, where?: 'page' | 'frame'): Promise<Value>;
-  /** Presses keys in the page or its frame; U+E004 is Tab and U+E007 is Enter. */
-  press(keys: string, where?: 'page' | 'frame'): Promise<void>;
-  close(): Promise<void>;
-}
+import { type DrivenBrowser, toJsonExpression, toStrokes, type Where } from './driven-browser.ts';
 
 const NAMES = ['firefox-esr', 'firefox'];
 const LISTENING = /WebDriver BiDi listening on (ws:\/\/\S+)/;
@@ -37,6 +25,22 @@ export function whyNoFirefox(): string | false {
   return nameOfFirefox() === undefined && 'no Firefox on this machine';
 }
 
+/** An expression of where an element is in the window of its document. */
+const centerOf = (selector: string): string =>
+  `(({ x, y, width, height }) => ({ x: Math.round(x + width / 2), y: Math.round(y + height / 2) }))(
+    document.querySelector(${JSON.stringify(selector)}).getBoundingClientRect())`;
+
+const toClick = (place: unknown): object[] => [
+  {
+    ...{ type: 'pointer', id: 'mouse', parameters: { pointerType: 'mouse' } },
+    actions: [
+      { type: 'pointerMove', ...(place as { x: number; y: number }) },
+      { type: 'pointerDown', button: 0 },
+      { type: 'pointerUp', button: 0 },
+    ],
+  },
+];
+
 interface Reply {
   readonly id?: number;
   readonly type: string;
@@ -45,8 +49,11 @@ interface Reply {
   readonly result?: any;
 }
 
-/** Trusts every certificate: the profile is thrown away. */
-export async function openFirefox(): Promise<Firefox> {
+/**
+ * Driven by WebDriver BiDi (W3C), with which Playwright needs a newer Firefox than the long-term release of Debian. Trusts every
+ * certificate: the profile is thrown away.
+ */
+export async function openFirefox(): Promise<DrivenBrowser> {
   const profile = mkdtempSync(join(tmpdir(), 'cardvault-firefox-'));
   const env = { ...process.env, HOME: profile };
   const args = ['--headless', '--no-remote', '--remote-debugging-port=0', '--profile', profile];
@@ -74,30 +81,33 @@ export async function openFirefox(): Promise<Firefox> {
       waiting.set(++last, { resolve, reject });
       socket.send(JSON.stringify({ id: last, method, params }));
     });
-  await send('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
-  const contextOf = async (where: 'page' | 'frame'): Promise<string> => {
+  const { capabilities } = await send('session.new', { capabilities: { alwaysMatch: { acceptInsecureCerts: true } } });
+  const contextOf = async (where: Where): Promise<string> => {
     const [page] = (await send('browsingContext.getTree', {})).contexts;
     return where === 'page' ? page.context : page.children[0].context;
   };
+  const act = async (actions: readonly object[], where: Where): Promise<void> => {
+    await send('input.performActions', { context: await contextOf(where), actions });
+  };
+  const evaluate = async (expression: string, where: Where): Promise<unknown> => {
+    const { result, exceptionDetails } = await send('script.evaluate', {
+      expression: toJsonExpression(expression),
+      ...{ target: { context: await contextOf(where) }, awaitPromise: true },
+    });
+    if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text);
+    return JSON.parse(result.value);
+  };
   return {
+    release: `${capabilities.browserName} ${capabilities.browserVersion}`,
     open: async (url) => {
       await send('browsingContext.navigate', { context: await contextOf('page'), url, wait: 'complete' });
     },
-    evaluate: async (expression, where = 'page') => {
-      const { result, exceptionDetails } = await send('script.evaluate', {
-        expression: `(async () => JSON.stringify((await (${expression})) ?? null))()`,
-        ...{ target: { context: await contextOf(where) }, awaitPromise: true },
-      });
-      if (exceptionDetails !== undefined) throw new Error(exceptionDetails.text);
-      return JSON.parse(result.value);
+    back: async () => {
+      await send('browsingContext.traverseHistory', { context: await contextOf('page'), delta: -1 });
     },
-    press: async (keys, where = 'page') => {
-      const strokes = [...keys].flatMap((value) => ['keyDown', 'keyUp'].map((type) => ({ type, value })));
-      await send('input.performActions', {
-        context: await contextOf(where),
-        actions: [{ type: 'key', id: 'keyboard', actions: strokes }],
-      });
-    },
+    evaluate: async <Value>(expression: string, where: Where = 'page') => (await evaluate(expression, where)) as Value,
+    click: async (selector, where = 'page') => act(toClick(await evaluate(centerOf(selector), where)), where),
+    press: (keys, where = 'page') => act(toStrokes(keys), where),
     close: async () => {
       socket.close();
       child.kill('SIGKILL');
