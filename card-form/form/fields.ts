@@ -178,7 +178,7 @@ export class Fields {
     input.addEventListener('blur', () => this.#onBlur(field, input));
     // Browsers submit a form of several fields by Enter only when it has a button, which the framed one has not.
     input.addEventListener('keydown', (event) => {
-      if (event.key !== 'Enter' || event.isComposing) return;
+      if (event.key !== 'Enter' || endsComposition(event)) return;
       event.preventDefault();
       this.#options.onEnter();
     });
@@ -229,6 +229,10 @@ export class Fields {
     return texts[code] ?? texts.invalid ?? '';
   }
 }
+
+/** Safari ends a composition before the key that ends it, and reports that key by this code alone. */
+const COMPOSING_KEY = 229;
+const endsComposition = ({ isComposing, keyCode }: KeyboardEvent): boolean => isComposing || keyCode === COMPOSING_KEY;
 
 /** Shows the digits in groups, and leaves the caret behind the digit where it was. */
 function groupDigits(input: HTMLInputElement): void {

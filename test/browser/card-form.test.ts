@@ -175,8 +175,11 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       await page.keyboard.type(text);
       if (text !== 'Ana Lopez') await page.keyboard.press('Tab');
     }
+    // This is how Safari reports the key that ends a composition.
+    await frame.locator('#name').dispatchEvent('keydown', { key: 'Enter', keyCode: 229 });
     await page.keyboard.press('Enter');
     await page.waitForFunction('events.includes("enter")');
+    assert.deepEqual(await page.evaluate('events'), ['ready', 'enter']);
     assert.equal((await submit(page)).card.exp, '12/2040');
     const hosted = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
     await page.goto(hosted.url ?? '');
