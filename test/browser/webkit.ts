@@ -18,6 +18,11 @@ import { untilPasses } from './until-passes.ts';
 const DRIVER = 'WebKitWebDriver';
 const DISPLAY = 'Xvfb';
 
+/** Longer than the script of a shop waits for the form. */
+const ANSWERS_WITHIN_MS = 20_000;
+/** The driver gives no answer for a page that is left while it evaluates, so that another one is asked for. */
+const ANSWERS_WHILE_LEAVING_MS = 3000;
+
 /** False when there is a WebKit on this machine, or Debian's could be installed, else why not. */
 export const whyNoWebKit = (): string | false =>
   installPackages(['webkit2gtk-driver', 'xvfb'], [DRIVER, DISPLAY]) ?? false;
@@ -65,15 +70,13 @@ async function startDisplay(): Promise<{ display: ChildProcess; name: string }> 
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a value of every shape
-type Call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) => Promise<any>;
+type Call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: object, signal?: AbortSignal) => Promise<any>;
 
 const callerOf =
   (origin: string): Call =>
-  async (method, path, body) => {
-    const response = await fetch(`${origin}${path}`, {
-      method,
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    });
+  async (method, path, body, signal) => {
+    const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }), ...(signal && { signal }) };
+    const response = await fetch(`${origin}${path}`, init);
     const { value } = JSON.parse(await response.text());
     if (!response.ok) throw new Error(`${value.error}: ${value.message}`);
     return value;
@@ -92,7 +95,8 @@ async function startSession(call: Call, features: string, stop: () => Promise<vo
     },
   });
   const path = `/session/${sessionId}`;
-  const post = (command: string, body: object): ReturnType<Call> => call('POST', `${path}/${command}`, body);
+  const post = (command: string, body: object, signal?: AbortSignal): ReturnType<Call> =>
+    call('POST', `${path}/${command}`, body, signal);
   let entered: Where | undefined;
   /** Only where needed, because it takes the focus from the element that has it. */
   const enter = async (where: Where): Promise<void> => {
@@ -102,26 +106,27 @@ async function startSession(call: Call, features: string, stop: () => Promise<vo
     if (where === 'frame') await post('frame', { id: 0 });
     entered = where;
   };
-  const evaluate = async (expression: string, where: Where): Promise<unknown> => {
+  const evaluate = async (expression: string, where: Where, withinMs = ANSWERS_WITHIN_MS): Promise<unknown> => {
     await enter(where);
     const script = `const [done] = arguments;
       ${toJsonExpression(expression)}.then((json) => done({ json }), (error) => done({ error: String(error) }));`;
-    const { json, error } = await post('execute/async', { script, args: [] });
+    const { json, error } = await post('execute/async', { script, args: [] }, AbortSignal.timeout(withinMs));
     if (error !== undefined) throw new Error(error);
     return JSON.parse(json);
   };
+  let leaves = 0;
+  /** Does what loads another page, and waits for it. A page that was kept has an older mark. */
+  const leave = async (command: string, body: object): Promise<void> => {
+    const mark = ++leaves;
+    await evaluate(`void (window.mark = ${mark})`, 'page');
+    await post(command, body);
+    const isThere = `window.mark !== ${mark} && document.readyState === "complete"`;
+    await untilPasses(async () => assert.equal(await evaluate(isThere, 'page', ANSWERS_WHILE_LEAVING_MS), true));
+  };
   return {
     release: `${capabilities.browserName} ${capabilities.browserVersion}`,
-    open: async (url) => {
-      await evaluate('void (window.isLeft = true)', 'page');
-      await post('url', { url });
-      const isOpen = 'window.isLeft === undefined && document.readyState === "complete"';
-      await untilPasses(async () => assert.equal(await evaluate(isOpen, 'page'), true));
-    },
-    back: async () => {
-      await enter('page');
-      await post('back', {});
-    },
+    open: (url) => leave('url', { url }),
+    back: () => leave('back', {}),
     evaluate: async <Value>(expression: string, where: Where = 'page') => (await evaluate(expression, where)) as Value,
     // Its actions take the places in a frame for places in the page.
     click: async (selector, where = 'page') => {
