@@ -53,7 +53,9 @@ export function buildTree(source: Source, platform: Platform, work: string): Tre
     run(workshop, process.execPath, [script], environment());
   const production = installProduction(workshop, platform, join(work, 'production'));
   const loaded = listInstalled(production);
-  if (!loaded.some(({ name }) => name === `node-${platform}`)) throw new Error(`npm installed no Node for ${platform}`);
+  // Node is an optional package, and npm says nothing of one that it could not fetch.
+  if (!loaded.some(({ name }) => name === `node-${platform}`))
+    throw new Error(`npm installed no Node for ${platform}: make sure that the registry can be reached, and try again`);
   const folder = join(work, `cardvault-${source.version}`);
   for (const path of listTracked(source).filter(isShippedSource)) copyFile(join(workshop, path), join(folder, path));
   for (const part of BUILT) {
