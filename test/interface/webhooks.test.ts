@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { VERSION } from '../../src/version.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type ReceivedWebhook, startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
@@ -84,7 +85,7 @@ describe('webhooks', { timeout: 120_000 }, () => {
       assert.ok(isSigned(each, secret));
       assert.match(each.id, /^evt_[a-z]{25}$/);
       assert.equal(each.headers['content-type'], 'application/json');
-      assert.match(String(each.headers['user-agent']), /^cardvault\/[0-9.]+$/);
+      assert.equal(each.headers['user-agent'], `cardvault/${VERSION}`);
       assert.equal(each.event.environment, 'sandbox');
       assert.deepEqual(Object.keys(each.event), ['type', 'timestamp', 'environment', 'data']);
     }
