@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { toDebianVersion } from '../../scripts/release/debian.ts';
 import { memoryFolder } from '../fixtures/postgres-server.ts';
 import {
   bootMachine,
@@ -38,8 +39,8 @@ describe('the Debian package', { skip, timeout: 3_600_000 }, () => {
     cloneAgain(one, other);
     raiseVersion(other, NEXT);
     await Promise.all([one, other].map((clone) => makeRelease(clone, ['--deb', '--out', join(folder, 'out')])));
-    machine.copyIn(join(folder, 'out', `cardvault_${version}_${ARCHITECTURE}.deb`), 'root/first.deb');
-    machine.copyIn(join(folder, 'out', `cardvault_${NEXT}_${ARCHITECTURE}.deb`), 'root/next.deb');
+    machine.copyIn(join(folder, 'out', `cardvault_${toDebianVersion(version)}_${ARCHITECTURE}.deb`), 'root/first.deb');
+    machine.copyIn(join(folder, 'out', `cardvault_${toDebianVersion(NEXT)}_${ARCHITECTURE}.deb`), 'root/next.deb');
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -61,7 +62,7 @@ function installs(machine: Machine, version: string): void {
   assert.equal(machine.run('ls -A /var/lib/cardvault'), '', 'nothing starts');
   machine.run('test ! -e /etc/systemd/system/multi-user.target.wants/cardvault.service');
   // Each script may run again, as after an interruption.
-  machine.run(`/var/lib/dpkg/info/cardvault.postinst configure ${version} && dpkg -i /root/first.deb`);
+  machine.run(`/var/lib/dpkg/info/cardvault.postinst configure ${toDebianVersion(version)} && dpkg -i /root/first.deb`);
   assert.equal(machine.run(MODES), EXPECTED_MODES);
   assert.match(
     machine.run('setpriv --reuid=65534 --regid=65534 --clear-groups cardvault account list 2>&1 || true'),

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
+import { toDebianVersion } from '../../scripts/release/debian.ts';
 import { cloneAgain, cloneCheckout, makeRelease, newLargeFolder, whyNoRelease } from '../fixtures/release.ts';
 import { onlyLong } from '../scope.ts';
 
@@ -53,7 +54,12 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
   test('has the same bytes from another folder, umask and time zone', () => {
     const names = readdirSync(first).sort();
     const files = [`${name}.cdx.json`, `${name}.provenance.json`, `${name}.tgz`];
-    assert.deepEqual(names, ['SHA256SUMS', 'SHA256SUMS.sig', ...files, `cardvault_${version}_${ARCHITECTURE}.deb`]);
+    assert.deepEqual(names, [
+      'SHA256SUMS',
+      'SHA256SUMS.sig',
+      ...files,
+      `cardvault_${toDebianVersion(version)}_${ARCHITECTURE}.deb`,
+    ]);
     assert.deepEqual(readdirSync(second).sort(), names);
     for (const each of names) assert.ok(readFileSync(join(first, each)).equals(readFileSync(join(second, each))), each);
   });
@@ -161,7 +167,7 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
     const { predicate, subject } = JSON.parse(readFileSync(join(first, `${name}.provenance.json`), 'utf8'));
     assert.deepEqual(
       subject.map((each: { name: string }) => each.name),
-      [`${name}.tgz`, `cardvault_${version}_${ARCHITECTURE}.deb`],
+      [`${name}.tgz`, `cardvault_${toDebianVersion(version)}_${ARCHITECTURE}.deb`],
     );
     const [source, node] = predicate.buildDefinition.resolvedDependencies;
     assert.match(source.digest.gitCommit, /^[0-9a-f]{40}$/);
