@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 import { inScope, onlyLong } from '../test/scope.ts';
-import type { DatabaseName, Matrix } from './figures.ts';
+import { type DatabaseName, type Matrix, trendOf } from './figures.ts';
 import { measureImport } from './import.ts';
 import { measureMatrix } from './matrix.ts';
 import { resultsPage } from './report.ts';
@@ -80,4 +80,19 @@ test('pages and picture are those of the stored results', () => {
 
 test('every request has a name of its own', () => {
   assert.equal(new Set([...REQUESTS, ECHO].map(({ name }) => name)).size, REQUESTS.length + 1);
+});
+
+test('a trend is found in values that rise or fall, and none in values that scatter', () => {
+  const near = (value: number, expected: number): void => assert.ok(Math.abs(value - expected) < 1e-9, `${value}`);
+  const rising = trendOf([100, 101, 102, 103, 104, 105, 106]);
+  near(rising.change, 6 / 103);
+  assert.equal(rising.isSignificant, true);
+  const falling = trendOf([106, 105, 104, 103, 102, 101, 100]);
+  near(falling.change, -6 / 103);
+  assert.equal(falling.isSignificant, true);
+  // One value is that of a stall: the slopes are -4995, -2497, 0, 1/3, 1 and 4995.
+  assert.deepEqual(trendOf([5, 5000, 5, 6]), { change: 0.5 / 5.5, isSignificant: false });
+  // Kendall's sums are 15 and 13. Tables have 15 for 7 values and 5 %, two-sided.
+  assert.equal(trendOf([1, 2, 4, 3, 7, 5, 6]).isSignificant, true);
+  assert.equal(trendOf([2, 1, 4, 3, 7, 5, 6]).isSignificant, false);
 });

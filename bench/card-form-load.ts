@@ -1,11 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { Agent, request } from 'node:https';
 import { respond } from './child.ts';
-import { PAN, panWriter } from './requests.ts';
+import { type Connection, openConnections } from './connection.ts';
+import { PAN, panWriter, requestNamed, toMessage } from './requests.ts';
 
 /**
  * Shops and buyers of the card form, in a process of their own: each session from its creation to its completion. For comparison the
- * same process sends as many plain requests to the API.
+ * same process sends as many plain requests to the API. Like the load of the API it takes little of the machine.
  */
 export interface SessionsOrder {
   /** `sessions`: four requests for each. `plain`: two captures created and two inspected in place of each. */
@@ -26,80 +26,104 @@ export interface SessionsReport {
   readonly p99: number;
 }
 
-interface Call {
-  readonly port: number;
-  readonly method: 'GET' | 'POST';
-  readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: object;
-}
+/** Connections to each of the two listeners; more requests wait their turn, which counts as latency. */
+const CONNECTIONS = 64;
 
-/** Sockets to each of the two listeners; more wait their turn, which counts as latency. */
-const MAX_SOCKETS = 64;
-
-const agent = new Agent({
-  keepAlive: true,
-  maxSockets: MAX_SOCKETS,
-  rejectUnauthorized: false,
-  servername: 'localhost',
-});
 const writePan = panWriter(randomInt(2 ** 31));
 
-/** Returns the body of a response of status 200, and throws for any other. */
-function send({ port, method, path, headers, body }: Call): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const bytes = body && Buffer.from(JSON.stringify(body));
-    const type = bytes && { 'content-type': 'application/json', 'content-length': bytes.length };
-    const options = { agent, host: '127.0.0.1', port, method, path, headers: { ...headers, ...type } };
-    const outgoing = request(options, (incoming) => {
-      const parts: Buffer[] = [];
-      incoming.on('data', (part: Buffer) => parts.push(part));
-      incoming.on('error', reject);
-      incoming.on('end', () => {
-        const response = Buffer.concat(parts);
-        if (incoming.statusCode === 200) resolve(response);
-        else reject(new Error(`${method} ${path}: ${incoming.statusCode} ${response.subarray(0, 500)}`));
+/** The connections to one listener. Those that the server closed while they were idle are opened again. */
+class Line {
+  readonly #port: number;
+  readonly #idle: Connection[] = [];
+  readonly #waiting: ((connection: Connection) => void)[] = [];
+
+  constructor(port: number) {
+    this.#port = port;
+  }
+
+  async open(): Promise<void> {
+    const idle = this.#idle.splice(0).filter(({ socket }) => socket.writable);
+    this.#idle.push(...idle, ...(await openConnections(this.#port, CONNECTIONS - idle.length)));
+  }
+
+  /** Returns the response, without its body unless it is wanted; throws when its status is not 200. */
+  async exchange(message: Buffer, wants: 'body' | 'head'): Promise<string> {
+    const connection = this.#idle.shift() ?? (await new Promise<Connection>((resolve) => this.#waiting.push(resolve)));
+    try {
+      return await new Promise((resolve, reject) => {
+        connection.keepsText = wants === 'body';
+        connection.onLost = reject;
+        connection.arrivedAt = performance.now();
+        connection.onResponse = (_, isGood, text) =>
+          isGood ? resolve(text) : reject(new Error(`a session failed: ${text.slice(0, 500)}`));
+        connection.socket.write(message);
       });
-    });
-    outgoing.on('error', reject);
-    outgoing.end(bytes);
-  });
+    } finally {
+      connection.arrivedAt = undefined;
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#idle.push(connection);
+      else next(connection);
+    }
+  }
 }
 
-function newNumber(): string {
-  const number = Buffer.from(PAN);
-  writePan(number, 0);
-  return number.toString();
+interface Lines {
+  readonly api: Line;
+  readonly cards: Line;
 }
+
+const linesOf = new Map<string, Lines>();
+
+/** Returns open connections to both listeners. */
+async function connect({ ports }: SessionsOrder): Promise<Lines> {
+  const name = `${ports.api} ${ports.cards}`;
+  const lines = linesOf.get(name) ?? { api: new Line(ports.api), cards: new Line(ports.cards) };
+  linesOf.set(name, lines);
+  await Promise.all([lines.api.open(), lines.cards.open()]);
+  return lines;
+}
+
+function bytesOf(method: string, path: string, headers: readonly string[], body?: object): Buffer {
+  const text = body && JSON.stringify(body);
+  const lines = [`${method} ${path} HTTP/1.1`, 'host: localhost', ...headers];
+  if (text !== undefined) lines.push('content-type: application/json', `content-length: ${Buffer.byteLength(text)}`);
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text ?? ''}`);
+}
+
+const dataOf = (response: string) => JSON.parse(response.slice(response.indexOf('\r\n\r\n'))).data;
+
+const SETTINGS = { allowed_origins: ['https://shop.example.com'], amount: 12_500, currency: 'USD', ttl: 15 };
 
 /** Creates a session, loads its form as a browser does, and submits a card. */
-async function completeSession({ ports, secret }: SessionsOrder): Promise<void> {
-  const origin = `https://localhost:${ports.cards}`;
-  const created = await send({
-    ...{ port: ports.api, method: 'POST', path: '/v1/capture-sessions', headers: { 'x-api-key': secret } },
-    body: { allowed_origins: ['https://shop.example.com'], amount: 12_500, currency: 'USD', ttl: 15 },
-  });
-  const { id, client_secret: clientSecret } = JSON.parse(created.toString()).data;
-  const form = { port: ports.cards, headers: { authorization: `Bearer ${clientSecret}`, origin } };
-  await send({ ...form, method: 'GET', path: `/v1/card/${id}`, headers: { 'accept-encoding': 'br' } });
-  await send({ ...form, method: 'GET', path: `/v1/card/${id}/session` });
-  const card = { number: newNumber(), exp: '12/40', name: 'Ana Lopez', cvv: '123' };
-  await send({ ...form, method: 'POST', path: `/v1/card/${id}`, body: { ...card, attempt: randomUUID() } });
+async function completeSession({ api, cards }: Lines, { ports, secret }: SessionsOrder): Promise<void> {
+  const created = await api.exchange(
+    bytesOf('POST', '/v1/capture-sessions', [`x-api-key: ${secret}`], SETTINGS),
+    'body',
+  );
+  const { id, client_secret: clientSecret } = dataOf(created);
+  const path = `/v1/card/${id}`;
+  await cards.exchange(bytesOf('GET', path, ['accept-encoding: br']), 'head');
+  const headers = [`authorization: Bearer ${clientSecret}`, `origin: https://localhost:${ports.cards}`];
+  await cards.exchange(bytesOf('GET', `${path}/session`, headers), 'head');
+  const card = { number: PAN, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
+  const submission = bytesOf('POST', path, headers, card);
+  writePan(submission, submission.indexOf(PAN));
+  await cards.exchange(submission, 'head');
 }
 
 /** Creates two captures and inspects them: as many writes and reads as a session takes. */
-async function sendPlain({ ports, secret }: SessionsOrder): Promise<void> {
-  const call = { port: ports.api, headers: { 'x-api-key': secret } };
+async function sendPlain({ api }: Lines, { secret }: SessionsOrder): Promise<void> {
   for (let count = 0; count < 2; count++) {
-    const chd = { card: newNumber(), exp: '12/40', name: 'Ana Lopez', cvv: '123' };
-    const body = { chd, amount: 12_500, currency: 'USD', ttl: 15, additional_info: {} };
-    const created = await send({ ...call, method: 'POST', path: '/transactions/requests', body });
-    const { id } = JSON.parse(created.toString()).data;
-    await send({ ...call, method: 'GET', path: `/transactions/requests/${id}/inspect` });
+    const { bytes, pans } = toMessage(requestNamed('create a capture'), secret, '');
+    for (const at of pans) writePan(bytes, at);
+    const { id } = dataOf(await api.exchange(bytes, 'body'));
+    await api.exchange(toMessage(requestNamed('inspect a capture'), secret, id).bytes, 'head');
   }
 }
 
 respond(async (order: SessionsOrder): Promise<SessionsReport> => {
+  const lines = await connect(order);
+  const send = order.kind === 'sessions' ? completeSession : sendPlain;
   const start = performance.now();
   const end = start + order.seconds * 1000;
   const times: number[] = [];
@@ -111,9 +135,7 @@ respond(async (order: SessionsOrder): Promise<SessionsReport> => {
     const timer = setInterval(() => {
       for (const now = performance.now(); due <= now && due < end; ) {
         const begin = due;
-        const session = (order.kind === 'sessions' ? completeSession : sendPlain)(order).then(() =>
-          times.push(performance.now() - begin),
-        );
+        const session = send(lines, order).then(() => times.push(performance.now() - begin));
         running.push(session.catch((error: unknown) => (failure ??= error)));
         // Arrivals are independent of one another, so the gaps between them are distributed exponentially.
         due -= (Math.log(1 - Math.random()) / order.perSecond) * 1000;

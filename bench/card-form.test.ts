@@ -8,13 +8,14 @@ const round = (p99: number, cpu: number): Round => ({
   ...{ perSecond: 500, p50: p99 / 2, p99, usualP99: p99, cpu, databaseCpu: 0, loadShare: 0.1 },
 });
 const sessions = { sessions: 1000, seconds: 5, p50: 10, p99: 20 };
+const plain = { ...sessions, sessions: 500 };
 
 test('the cost of sessions is the median of the ratios of rounds that follow each other', () => {
   // The machine is slower from round to round: medians of each side would compare different minutes.
   const figures = compareRounds([
-    { without: round(10, 100), beside: round(11, 300), sessions, besidePlain: round(11, 300) },
-    { without: round(20, 100), beside: round(22, 300), sessions, besidePlain: round(44, 300) },
-    { without: round(40, 100), beside: round(44, 300), sessions, besidePlain: round(44, 300) },
+    { without: round(10, 100), beside: round(11, 300), sessions, plain, besidePlain: round(11, 300) },
+    { without: round(20, 100), beside: round(22, 300), sessions, plain, besidePlain: round(44, 300) },
+    { without: round(40, 100), beside: round(44, 300), sessions, plain, besidePlain: round(44, 300) },
   ]);
   assert.deepEqual(figures, {
     perSecond: 500,
@@ -25,6 +26,7 @@ test('the cost of sessions is the median of the ratios of rounds that follow eac
     ratioToPlain: { p50: 1, p99: 1 },
     sessions: { perSecond: 200, p50: 10, p99: 20 },
     cpu: 500,
+    plainCpu: 1000,
   });
   const conditions = {
     date: '2026-01-31',

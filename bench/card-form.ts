@@ -31,8 +31,9 @@ export interface CardFormFigures extends CardFormSettings {
   /** The latency beside sessions is divided by that beside plain requests. */
   readonly ratioToPlain: { readonly p50: number; readonly p99: number };
   readonly sessions: { readonly perSecond: number; readonly p50: number; readonly p99: number };
-  /** CPU microseconds of the service and the database for each session, with the four requests that it takes. */
+  /** CPU microseconds of the service and the database for each session, and for the plain requests in its place: four of either. */
   readonly cpu: number;
+  readonly plainCpu: number;
 }
 
 const SESSIONS_PER_SECOND = 200;
@@ -47,6 +48,7 @@ interface Rounds {
   readonly beside: Round;
   readonly besidePlain: Round;
   readonly sessions: SessionsReport;
+  readonly plain: SessionsReport;
 }
 
 export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, keyof CardFormSettings> {
@@ -60,6 +62,7 @@ export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, 
     p99: medianOf((of) => of.beside.p99 / of[side].p99),
   });
   const cpuOf = ({ cpu, databaseCpu, perSecond }: Round): number => (cpu + databaseCpu) * perSecond;
+  const rateOf = ({ sessions, seconds }: SessionsReport): number => sessions / seconds;
   return {
     perSecond: medianOf(({ beside }) => beside.perSecond),
     without: latency('without'),
@@ -68,13 +71,12 @@ export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, 
     ratio: ratioTo('without'),
     ratioToPlain: ratioTo('besidePlain'),
     sessions: {
-      perSecond: medianOf(({ sessions }) => sessions.sessions / sessions.seconds),
+      perSecond: medianOf(({ sessions }) => rateOf(sessions)),
       p50: medianOf(({ sessions }) => sessions.p50),
       p99: medianOf(({ sessions }) => sessions.p99),
     },
-    cpu: medianOf(
-      ({ beside, without, sessions }) => (cpuOf(beside) - cpuOf(without)) / (sessions.sessions / sessions.seconds),
-    ),
+    cpu: medianOf(({ beside, without, sessions }) => (cpuOf(beside) - cpuOf(without)) / rateOf(sessions)),
+    plainCpu: medianOf(({ besidePlain, without, plain }) => (cpuOf(besidePlain) - cpuOf(without)) / rateOf(plain)),
   };
 }
 
@@ -114,8 +116,8 @@ export async function measureCardForm(
       // Another side begins in each round.
       const first = round % 2 === 0 ? await run(seconds) : undefined;
       const { round: beside, sessions } = await runBeside('sessions', seconds);
-      const { round: besidePlain } = await runBeside('plain', seconds);
-      measured.push({ beside, sessions, besidePlain, without: first ?? (await run(seconds)) });
+      const { round: besidePlain, sessions: plain } = await runBeside('plain', seconds);
+      measured.push({ beside, sessions, besidePlain, plain, without: first ?? (await run(seconds)) });
     }
     return { ...settings, ...compareRounds(measured) };
   } finally {
@@ -151,13 +153,14 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
     ),
   ];
   const costs: Table = [
-    ['threads', 'sessions a second', 'p50', 'p99', 'CPU us'],
-    ...all.map(({ workers, sessions, cpu }) => [
+    ['threads', 'sessions a second', 'p50', 'p99', 'CPU us', 'CPU us of plain requests'],
+    ...all.map(({ workers, sessions, cpu, plainCpu }) => [
       String(workers),
       whole(sessions.perSecond),
       ms(sessions.p50),
       ms(sessions.p99),
       whole(cpu),
+      whole(plainCpu),
     ]),
   ];
   return `## Card form beside the API

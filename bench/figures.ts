@@ -161,6 +161,8 @@ export interface Interval {
     readonly usualP99: number;
     /** The fraction of the time of all cores that the host gave to other machines. */
     readonly stolen: number;
+    /** Milliseconds of a flush of four kilobytes in another file, beside the load. */
+    readonly flush: { readonly p50: number; readonly p99: number };
   };
   /** Bytes. */
   readonly memory: number;
@@ -172,7 +174,7 @@ export interface Interval {
 export interface Soak {
   readonly settings: SoakSettings;
   readonly postgres?: string;
-  /** Requests a second that the service can do at first. */
+  /** Requests a second that the service could do before the first interval. */
   readonly capacity: number;
   readonly intervals: readonly Interval[];
   /** The reason why it ended early. */
@@ -219,4 +221,33 @@ export function median(values: readonly number[]): number {
   const sorted = values.toSorted((one, other) => one - other);
   const middle = (sorted.length - 1) / 2;
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
+}
+
+/** How values change from the first to the last. */
+export interface Trend {
+  /** The change by the median of the slopes between all pairs (Theil and Sen), as a fraction of the median. */
+  readonly change: number;
+  /** True when order and values are related by Kendall's test, which is wrong in one of twenty cases without a relation. */
+  readonly isSignificant: boolean;
+}
+
+const NORMAL_95 = 1.96;
+
+/** A few values that are far from the others, as of minutes in which the machine stalls, change neither result much. */
+export function trendOf(values: readonly number[]): Trend {
+  const slopes: number[] = [];
+  let order = 0;
+  for (const [later, value] of values.entries())
+    for (let earlier = 0; earlier < later; earlier++) {
+      const difference = value - (values[earlier] ?? Number.NaN);
+      slopes.push(difference / (later - earlier));
+      order += Math.sign(difference);
+    }
+  const { length } = values;
+  const deviation = Math.sqrt((length * (length - 1) * (2 * length + 5)) / 18);
+  return {
+    change: (median(slopes) * (length - 1)) / median(values),
+    // One less, because the sum takes whole steps of two (correction for continuity).
+    isSignificant: Math.abs(order) - 1 > NORMAL_95 * deviation,
+  };
 }

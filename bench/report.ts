@@ -1,4 +1,16 @@
-import type { Conditions, Figure, Growth, Import, Interval, Matrix, PeerComparison, Results, Soak } from './figures.ts';
+import {
+  type Conditions,
+  type Figure,
+  type Growth,
+  type Import,
+  type Interval,
+  type Matrix,
+  type PeerComparison,
+  type Results,
+  type Soak,
+  type Trend,
+  trendOf,
+} from './figures.ts';
 import { REQUESTS } from './requests.ts';
 import { aligned, mebibytes, milliseconds, ratio, type Table, whole } from './table.ts';
 
@@ -210,7 +222,16 @@ ${aligned(measured)}
 `;
 }
 
-const SOAK_REFERENCE = ['usual p99', 'echo a second', 'echo p99', 'service can', 'beside the echo', 'CPU', 'stolen'];
+const SOAK_REFERENCE = [
+  'usual p99',
+  'echo a second',
+  'echo p99',
+  'service can',
+  'beside the echo',
+  'CPU',
+  'stolen',
+  'flush p99',
+];
 
 const soakReference = ({ reference, cpu }: Interval): string[] =>
   reference === undefined
@@ -223,7 +244,32 @@ const soakReference = ({ reference, cpu }: Interval): string[] =>
         ratio(reference.capacity / reference.echo.perSecond),
         ratio(cpu / reference.echo.cpu),
         `${(reference.stolen * 100).toFixed(1)} %`,
+        milliseconds(reference.flush.p99),
       ];
+
+const describeTrend = ({ change, isSignificant }: Trend): string =>
+  `${change < 0 ? '' : '+'}${(change * 100).toFixed(1)} %${isSignificant ? ', a trend' : ''}`;
+
+/** The change of each figure over all intervals, and over the second half of them, in which the memory has its size. */
+function trendTable(intervals: readonly Interval[]): Table {
+  const figures: readonly (readonly [name: string, of: (interval: Interval) => number | undefined])[] = [
+    ['requests a second', ({ perSecond }) => perSecond],
+    ['requests a second that it can do', ({ reference }) => reference?.capacity],
+    ['p50', ({ p50 }) => p50],
+    ['usual p99', ({ reference }) => reference?.usualP99],
+    ['p99 of a flush of another file', ({ reference }) => reference?.flush.p99],
+    ['CPU of a request', ({ cpu }) => cpu],
+    ['memory', ({ memory }) => memory],
+  ];
+  return [
+    ['figure', 'whole time', 'second half'],
+    ...figures.map(([name, of]) => {
+      const values = intervals.map((interval) => of(interval) ?? Number.NaN);
+      const half = values.slice(Math.floor(values.length / 2));
+      return [name, describeTrend(trendOf(values)), describeTrend(trendOf(half))];
+    }),
+  ];
+}
 
 function soakSection({
   conditions,
@@ -254,7 +300,14 @@ function soakSection({
   const explanation = `
 
 "Usual p99" is the median of the 99th percentiles of each five seconds. Each interval begins with what a bare echo and the service can do, in requests a
-second; "CPU" is that of a request beside that of the echo. "Stolen" is the time of all cores that the host gave to other machines.`;
+second; "CPU" is that of a request beside that of the echo. "Stolen" is the time of all cores that the host gave to other machines. "Flush p99" is of four
+kilobytes in another file, beside the load.`;
+  const trends = `
+From the first interval to the last, by the median of the slopes between all pairs (Theil and Sen). "A trend" is named where Kendall's test finds a
+relation with time, which it does without one in a case of twenty.
+
+${aligned(trendTable(intervals))}
+`;
   return `## Soak
 
 ${conditionsLine(conditions, postgres)}
@@ -263,7 +316,7 @@ ${settings.minutes} minutes over ${settings.database} at 70 % of ${whole(capacit
 create a capture that expires after a minute, two authorize a payment.${problem === undefined ? '' : ` It ended early: ${problem.split('\n')[0]}.`}${hasReference ? explanation : ''}
 
 ${aligned(table)}
-`;
+${hasReference ? trends : ''}`;
 }
 
 function peerSection({

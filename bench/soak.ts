@@ -1,3 +1,4 @@
+import { whileFlushing } from './disk.ts';
 import { type Interval, median, type Soak, type SoakSettings } from './figures.ts';
 import { readStolenTime } from './processes.ts';
 import { ECHO, MIX } from './requests.ts';
@@ -6,16 +7,19 @@ import { whole } from './table.ts';
 import { type Target, Testbed } from './testbed.ts';
 
 /**
- * The same load for a long time: 70 % of what the service can do at first, of requests that arrive independently of one another. A
- * virtual machine is faster in one minute and slower in another. So each interval begins with what a bare echo and the service can do.
+ * The same load for a long time: 70 % of what the service can do once captures expire, of requests that arrive independently of one another. A
+ * virtual machine is faster in one minute and slower in another. So each interval begins with what a bare echo and the service can do, and
+ * beside the load the disk is asked for flushes of another file.
  */
 const CONNECTIONS = 64;
 const INTERVALS = 30;
 const SHARE = 0.7;
-const WARM_SECONDS = 20;
+/** The first captures expire after a minute: from then on their deletion is a part of the load. */
+const WARM_SECONDS = 120;
 const ECHO_SECONDS = 2;
 const CAPACITY_SECONDS = 5;
-const CAPACITY_ROUNDS = 3;
+/** A minute of them: the host is never equally fast for so long. */
+const CAPACITY_ROUNDS = 12;
 
 interface Sides {
   readonly testbed: Testbed;
@@ -37,7 +41,9 @@ async function measureInterval(
   await testbed.connect([target], CONNECTIONS);
   const { perSecond: capacity } = await testbed.run(target, MIX, { seconds: CAPACITY_SECONDS });
   const before = readStolenTime();
-  const round = await testbed.run(target, MIX, { seconds, perSecond: offered });
+  const [round, flush] = await whileFlushing(testbed.directory, () =>
+    testbed.run(target, MIX, { seconds, perSecond: offered }),
+  );
   const after = readStolenTime();
   const { database, log } = await sizes();
   return {
@@ -47,16 +53,18 @@ async function measureInterval(
       capacity,
       usualP99: round.usualP99,
       stolen: (after.stolen - before.stolen) / (after.total - before.total),
+      flush,
     },
     ...{ memory: service.memory, databaseBytes: database, logBytes: log },
   };
 }
 
 function describe(index: number, { reference, perSecond, p99, memory }: Required<Interval>): string {
-  const { echo, capacity, usualP99, stolen } = reference;
+  const { echo, capacity, usualP99, stolen, flush } = reference;
   const rates = `${whole(perSecond)}/s of ${whole(capacity)}, echo ${whole(echo.perSecond)}`;
-  const times = `p99 ${p99.toFixed(1)} ms, usually ${usualP99.toFixed(1)}, ${(stolen * 100).toFixed(1)} % stolen`;
-  return `${index}/${INTERVALS}: ${rates}, ${times}, ${whole(memory / 2 ** 20)} MiB`;
+  const times = `p99 ${p99.toFixed(1)} ms, usually ${usualP99.toFixed(1)}`;
+  const machine = `p99 of a flush ${flush.p99.toFixed(1)} ms, ${(stolen * 100).toFixed(1)} % stolen`;
+  return `${index}/${INTERVALS}: ${rates}, ${times}; ${machine}, ${whole(memory / 2 ** 20)} MiB`;
 }
 
 export async function measureSoak(settings: SoakSettings, print: (line: string) => void): Promise<Soak> {
@@ -72,7 +80,6 @@ export async function measureSoak(settings: SoakSettings, print: (line: string) 
       log: at === undefined ? service.logBytes : 0,
     });
     await testbed.connect([target], CONNECTIONS);
-    // The compiler of the code is still at work in the first seconds.
     await testbed.run(target, MIX, { seconds: WARM_SECONDS });
     const capacities: number[] = [];
     for (let round = 0; round < CAPACITY_ROUNDS; round++)

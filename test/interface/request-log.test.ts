@@ -154,7 +154,8 @@ describe('the request log', { timeout: 60_000 }, () => {
 
   test('contains no value of a request, wherever it was sent', async () => {
     const pan = luhnPan('455667');
-    const canaries = [pan, 'canary-name', 'canary-tag', 'canary-query', 'canary-header', 'canary-path', '9173'];
+    const cvv = '9173';
+    const canaries = [pan, 'canary-name', 'canary-tag', 'canary-query', 'canary-header', 'canary-path'];
     const headers = {
       'x-request-id': pan,
       'user-agent': `canary-header ${pan}`,
@@ -164,7 +165,7 @@ describe('the request log', { timeout: 60_000 }, () => {
       referer: `https://canary-header/${pan}`,
     };
     const body = {
-      chd: { card: pan, name: 'canary-name', exp: '12/29', cvv: '9173' },
+      chd: { card: pan, name: 'canary-name', exp: '12/29', cvv },
       amount: 1,
       currency: 'USD',
       additional_info: { 'canary-tag': pan, [pan]: 'canary-tag' },
@@ -187,11 +188,13 @@ describe('the request log', { timeout: 60_000 }, () => {
         await service.call(method, path, { key: pan, headers: { ...headers, 'ft-access-key': pan } });
       }
     await entryOf('GET', '/v1/account', { key: key.secret });
-    const rows = (await service.core.database.read('select * from request_log')).map((row) => JSON.stringify(row));
+    const rows = await service.core.database.read('select * from request_log');
     assert.ok(rows.length > paths.length);
-    assert.deepEqual(
-      rows.filter((row) => canaries.some((canary) => row.includes(canary))),
-      [],
-    );
+    const containing = (canary: string, entries: readonly object[]): string[] =>
+      entries.map((entry) => JSON.stringify(entry)).filter((entry) => entry.includes(canary));
+    for (const canary of canaries) assert.deepEqual(containing(canary, rows), []);
+    // The four digits can be a part of a random identifier, or of a time.
+    const stated = rows.map(({ id, at, duration_us, request_id, api_key, ...stated }) => stated);
+    assert.deepEqual(containing(cvv, stated), []);
   });
 });

@@ -1,0 +1,47 @@
+import { closeSync, fdatasync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const flush = promisify(fdatasync);
+const BYTES = 4096;
+const PAUSE_MS = 50;
+
+/** Times of a flush, in milliseconds. */
+export interface FlushTimes {
+  readonly p50: number;
+  readonly p99: number;
+}
+
+/**
+ * Flushes four kilobytes of a file of its own again and again while the action runs: how long the disk takes for something that
+ * every program on it can ask for. So few flushes cost the action nothing that can be measured.
+ */
+export async function whileFlushing<T>(folder: string, action: () => Promise<T>): Promise<[T, FlushTimes]> {
+  const path = join(folder, 'flushed');
+  const file = openSync(path, 'w');
+  const page = Buffer.alloc(BYTES, 1);
+  const times: number[] = [];
+  let isOver = false;
+  const flushing = (async () => {
+    while (!isOver) {
+      writeSync(file, page, 0, BYTES, 0);
+      const start = performance.now();
+      await flush(file);
+      times.push(performance.now() - start);
+      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+    }
+  })();
+  try {
+    const result = await action();
+    isOver = true;
+    await flushing;
+    const sorted = times.sort((one, other) => one - other);
+    const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
+    return [result, { p50: at(0.5), p99: at(0.99) }];
+  } finally {
+    isOver = true;
+    await flushing.catch(() => undefined);
+    closeSync(file);
+    rmSync(path, { force: true });
+  }
+}
