@@ -36,6 +36,11 @@ const VERIFICATION_CHECK_MS = MINUTE;
 
 /** How often the log is searched for records that a receiver does not have. */
 const SHIPPING_INTERVAL_MS = 2 * SECOND;
+/**
+ * The write-ahead log contains what was erased for at most this time, and that of one copy. Every write waits while SQLite truncates a
+ * long log, which takes tens of milliseconds.
+ */
+const SCRUB_INTERVAL_MS = 30 * SECOND;
 /** How often due webhooks are looked for. */
 const WEBHOOK_POLL_MS = SECOND;
 
@@ -134,12 +139,13 @@ export function createThreadBackground(
     { kind: 'destroyed sad keys', run: () => sadKeys.forgetDestroyed() },
     { kind: 'destroyed keys', run: () => destroyedKeys.forget() },
     ...more,
-    { kind: 'scrub', run: () => database.scrub() },
   ];
-  const onRemoved = (): void => undefined;
+  const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
+    new PeriodicTask({ every, sweeps: [], work, time, onRemoved: () => undefined, onError });
   const tasks: readonly BackgroundTask[] = [
     opened.maintenance(time, onError),
-    new PeriodicTask({ every: SWEEP_INTERVAL_MS, sweeps: [], work, time, onRemoved, onError }),
+    each(SWEEP_INTERVAL_MS, work),
+    each(SCRUB_INTERVAL_MS, [{ kind: 'scrub', run: () => database.scrub() }]),
   ];
   return {
     start: (): void => {

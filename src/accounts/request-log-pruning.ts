@@ -13,7 +13,7 @@ import {
 
 /** Rows that one statement counts or deletes. */
 const ROWS_COUNTED = 10_000;
-const ROWS_DELETED = 2000;
+const ROWS_DELETED = 200;
 /** With too many rows, one in this number is deleted beyond them, so that not each row that is written leads to a deletion. */
 const SLACK = 50;
 

@@ -233,8 +233,8 @@ export const LIMITS = {
   trackedAddresses: 100_000,
   /** Attempts of a unit that conflicts with others; each failed attempt is a success of another unit. */
   commitAttempts: 1000,
-  /** Rows that one sweep deletes in one transaction. */
-  rowsPerSweep: 500,
+  /** Rows that one step of a sweep deletes in one transaction, for which all requests that write wait. */
+  rowsPerSweep: 50,
   /** Records on one page of a list. */
   recordsPerPage: 25,
   /** Rows that one step of a scan reads, and rows that one page may read in total when few of them match. */

@@ -18,7 +18,7 @@ import type { DeliveryStatus } from './webhook.ts';
 import { listDeliveries } from './webhook-store.ts';
 
 const LIMIT = LIMITS.rowsPerSweep;
-const MANY = 2 * LIMIT + 100;
+const MANY = 2 * LIMIT + 20;
 
 /** Ids of events in the order of their numbers. */
 const eventId = (number: number): string =>
