@@ -19,6 +19,8 @@ export type LoadOrder =
       readonly seconds: number;
       /** Requests a second that arrive whether or not others are answered; absent: a connection sends when it has a response. */
       readonly perSecond?: number;
+      /** Length of the slices of the usual 99th percentile; absent: 5. */
+      readonly sliceSeconds?: number;
       /** The number of requests after which it ends; absent: only time counts. */
       readonly atMost?: number;
       /** Where the ids of the records that responses tell of are stored. */
@@ -34,7 +36,7 @@ export interface Load {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** The median of the 99th percentiles of each five seconds: a disturbance of a moment does not change it. */
+  /** The median of the 99th percentiles of all slices: a disturbance of a moment does not change it. */
   readonly usualP99: number;
   /** Records in the pool that was filled, or that were not used up. */
   readonly records: number;
@@ -49,7 +51,7 @@ type Run = LoadOrder & { readonly kind: 'run' };
 const MOST_LATENCIES = 2 ** 21;
 /** Messages that are sent again and again; more than connections, because a message that is being sent must not change. */
 const MESSAGES = 1024;
-const SLICE_MS = 5000;
+const SLICE_SECONDS = 5;
 /** How long responses may take after the last arrival. */
 const PATIENCE_MS = 20_000;
 
@@ -97,6 +99,7 @@ class Round {
   #due: number;
   /** The number of responses at the end of each slice, and the end of the present one. */
   readonly #slices: number[] = [];
+  readonly #sliceMs: number;
   #sliceEnd: number;
   #finish: (load: Load) => void = () => undefined;
 
@@ -113,7 +116,8 @@ class Round {
     this.#start = performance.now();
     this.#end = this.#start + order.seconds * 1000;
     this.#due = this.#start;
-    this.#sliceEnd = this.#start + SLICE_MS;
+    this.#sliceMs = (order.sliceSeconds ?? SLICE_SECONDS) * 1000;
+    this.#sliceEnd = this.#start + this.#sliceMs;
   }
 
   run(): Promise<Load> {
@@ -173,7 +177,7 @@ class Round {
 
   #onResponse(connection: Connection, isGood: boolean, text: string): void {
     const now = performance.now();
-    for (; this.#sliceEnd <= now; this.#sliceEnd += SLICE_MS) this.#slices.push(this.#answered);
+    for (; this.#sliceEnd <= now; this.#sliceEnd += this.#sliceMs) this.#slices.push(this.#answered);
     this.#latencies[Math.min(this.#answered++, MOST_LATENCIES - 1)] = now - (connection.arrivedAt ?? Number.NaN);
     connection.arrivedAt = undefined;
     if (!isGood) {

@@ -27,7 +27,7 @@ export interface Round {
   /** Milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** The median of the 99th percentiles of each five seconds. */
+  /** The median of the 99th percentiles of all slices. */
   readonly usualP99: number;
   /** The server, all threads. */
   readonly cpu: number;
@@ -39,6 +39,8 @@ export interface Round {
 interface RunOptions {
   readonly seconds: number;
   readonly perSecond?: number | undefined;
+  /** Length of the slices of the usual 99th percentile; absent: 5. */
+  readonly sliceSeconds?: number;
   readonly atMost?: number;
   readonly into?: Pool;
 }

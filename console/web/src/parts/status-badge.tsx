@@ -43,6 +43,8 @@ const TONES: Readonly<Record<Status, Tone>> = {
   'in-doubt': 'attention',
 };
 
+export const isStatus = (value: unknown): value is Status => typeof value === 'string' && Object.hasOwn(TONES, value);
+
 /** Badge with a text of the page. */
 export function Badge({
   tone,
