@@ -175,6 +175,16 @@ describe('the console in Spanish, in a browser that speaks English', { skip: why
     await page.setViewportSize({ width: 1280, height: 800 });
   });
 
+  it('names the status of a payment that cannot be captured in Spanish', async () => {
+    const page = await open('owner', `/a/${filled.harbour.account}/sandbox/payments`);
+    await page.getByRole('checkbox', { name: 'Seleccionar todos los pagos de la lista' }).check();
+    await press(page.getByRole('main'), 'Capturar pagos');
+    await dialogOf(page).getByText('Este pago está en estado Cobrado y no se puede capturar.').first().waitFor();
+    assert.deepEqual(await englishOn(page), []);
+    await page.keyboard.press('Escape');
+    await dialogOf(page).waitFor({ state: 'hidden' });
+  });
+
   it('shows the errors of a key in Spanish', async () => {
     const page = await open('owner', `/a/${filled.harbour.account}/sandbox/proxy`);
     await press(page.getByRole('main'), /^(?:Subir|Reemplazar)/);
