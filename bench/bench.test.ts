@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 import { inScope, onlyLong } from '../test/scope.ts';
-import { type DatabaseName, type Matrix, trendOf } from './figures.ts';
+import { type DatabaseName, type Matrix, rankCorrelation, trendOf } from './figures.ts';
 import { measureImport } from './import.ts';
 import { measureMatrix } from './matrix.ts';
 import { resultsPage } from './report.ts';
@@ -95,4 +95,11 @@ test('a trend is found in values that rise or fall, and none in values that scat
   // Kendall's sums are 15 and 13. Tables have 15 for 7 values and 5 %, two-sided.
   assert.equal(trendOf([1, 2, 4, 3, 7, 5, 6]).isSignificant, true);
   assert.equal(trendOf([2, 1, 4, 3, 7, 5, 6]).isSignificant, false);
+});
+
+test('a rank correlation is that of orders', () => {
+  assert.equal(rankCorrelation([1, 2, 3, 4], [10, 20, 30, 1000]), 1);
+  assert.equal(rankCorrelation([1, 2, 3, 4], [4, 3, 2, 1]), -1);
+  // The two sides order five pairs alike, and one differently.
+  assert.equal(rankCorrelation([1, 2, 3, 4], [1, 2, 4, 3]), 4 / 6);
 });

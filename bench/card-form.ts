@@ -44,7 +44,7 @@ const SESSIONS_PER_SECOND = 200;
 const REQUESTS_PER_SECOND = 500;
 const CONNECTIONS = 64;
 const WARM_SECONDS = 5;
-/** The disk of a virtual machine stalls now and then, which changes the 99th percentile of its second and not the median of them. */
+/** The disk of a virtual machine stalls sometimes, which changes the 99th percentile of its second and not the median of them. */
 const SLICE_SECONDS = 1;
 
 /** Three rounds that follow each other. */
@@ -174,7 +174,8 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
 has ${whole(first.perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
 ${SESSIONS_PER_SECOND} sessions a second are created, loaded by a browser and completed, each in four requests. "Plain requests" are
 two captures created and two inspected by the same client in place of each session. Ratios are those of "beside sessions" to "alone", and to "beside plain
-requests". The p99 is the median of those of each second, because the disk of a virtual machine stalls now and then. With one thread it serves the API and the form; with two, a third one serves the form.
+requests". The p99 is the median of those of each second, because the disk of a virtual machine stalls sometimes. With one thread it serves the API and
+the form; with two, a third one serves the form.
 
 ${aligned(table)}
 

@@ -223,6 +223,24 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
 
+/** The pairs of values that both sides order alike, less those that they order differently (Kendall). */
+function concordance(one: readonly number[], other: readonly number[]): number {
+  let sum = 0;
+  for (let later = 0; later < one.length; later++)
+    for (let earlier = 0; earlier < later; earlier++)
+      sum += Math.sign(difference(one, later, earlier)) * Math.sign(difference(other, later, earlier));
+  return sum;
+}
+
+const difference = (values: readonly number[], one: number, other: number): number =>
+  (values[one] ?? Number.NaN) - (values[other] ?? Number.NaN);
+
+const pairsOf = ({ length }: readonly number[]): number => (length * (length - 1)) / 2;
+
+/** Kendall's rank correlation: 1 when both sides order all pairs alike, 0 without a relation. */
+export const rankCorrelation = (one: readonly number[], other: readonly number[]): number =>
+  concordance(one, other) / pairsOf(one);
+
 /** How values change from the first to the last. */
 export interface Trend {
   /** The change by the median of the slopes between all pairs (Theil and Sen), as a fraction of the median. */
@@ -235,19 +253,14 @@ const NORMAL_95 = 1.96;
 
 /** A few values that are far from the others, as of minutes in which the machine stalls, change neither result much. */
 export function trendOf(values: readonly number[]): Trend {
-  const slopes: number[] = [];
-  let order = 0;
-  for (const [later, value] of values.entries())
-    for (let earlier = 0; earlier < later; earlier++) {
-      const difference = value - (values[earlier] ?? Number.NaN);
-      slopes.push(difference / (later - earlier));
-      order += Math.sign(difference);
-    }
   const { length } = values;
+  const slopes = values.flatMap((_, later) =>
+    Array.from({ length: later }, (_, earlier) => difference(values, later, earlier) / (later - earlier)),
+  );
   const deviation = Math.sqrt((length * (length - 1) * (2 * length + 5)) / 18);
   return {
     change: (median(slopes) * (length - 1)) / median(values),
     // One less, because the sum takes whole steps of two (correction for continuity).
-    isSignificant: Math.abs(order) - 1 > NORMAL_95 * deviation,
+    isSignificant: Math.abs(concordance(values, [...values.keys()])) - 1 > NORMAL_95 * deviation,
   };
 }

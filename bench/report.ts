@@ -5,8 +5,10 @@ import {
   type Import,
   type Interval,
   type Matrix,
+  median,
   type PeerComparison,
   type Results,
+  rankCorrelation,
   type Soak,
   type Trend,
   trendOf,
@@ -271,6 +273,17 @@ function trendTable(intervals: readonly Interval[]): Table {
   ];
 }
 
+/** Says how far the latency is that of the disk. */
+function describeDisk(intervals: readonly Interval[]): string {
+  const references = intervals.flatMap(({ reference }) => reference ?? []);
+  const [latency, flush] = [references.map(({ usualP99 }) => usualP99), references.map(({ flush }) => flush.p99)];
+  const correlation = rankCorrelation(latency, flush);
+  const calmer = median(flush);
+  const inCalm = references.filter((each) => each.flush.p99 <= calmer).map(({ usualP99 }) => usualP99);
+  return `Each response waits for a flush. Kendall's correlation of the usual p99 with that of a flush is ${correlation.toFixed(2)} (1: the same order). In the half of the intervals in
+which a flush took up to ${milliseconds(calmer)} ms, the usual p99 was ${milliseconds(Math.min(...inCalm))} to ${milliseconds(Math.max(...inCalm))} ms, with a median of ${milliseconds(median(inCalm))}.`;
+}
+
 function soakSection({
   conditions,
   postgres,
@@ -307,6 +320,8 @@ From the first interval to the last, by the median of the slopes between all pai
 relation with time, which it does without one in a case of twenty.
 
 ${aligned(trendTable(intervals))}
+
+${describeDisk(intervals)}
 `;
   return `## Soak
 
