@@ -57,7 +57,7 @@ export class TokenUses {
   async #write({ tenant, written, pending }: TenantUses): Promise<void> {
     const day = this.#day;
     while (pending.size > 0) {
-      const tokens = [...pending].slice(0, LIMITS.rowsPerSweep);
+      const tokens = firstOf(pending, LIMITS.rowsPerSweep);
       await this.#database.commit({ account: tenant.account, writes: [upsertUses(tenant, tokens, day)] });
       // Forgotten uses of this day are written again, which changes nothing.
       if (written.size > LIMITS.rememberedTokenUses) written.clear();
@@ -74,4 +74,14 @@ export class TokenUses {
     this.#day = day;
     for (const { written } of this.#tenants.values()) written.clear();
   }
+}
+
+/** Thousands may wait: they are not all copied for each step. */
+function firstOf<T>(values: Iterable<T>, count: number): T[] {
+  const found: T[] = [];
+  for (const value of values) {
+    found.push(value);
+    if (found.length === count) break;
+  }
+  return found;
 }

@@ -71,12 +71,16 @@ export class ExpiryMarks {
 
   async run(expiring: readonly Expiring[], now: number): Promise<void> {
     for (const each of expiring) await this.#look(each, now);
-    const old = await this.#database.readStored(LIST_OLD, now - LIMITS.webhookDaysKept * DAY, LIMITS.rowsPerSweep);
-    if (old.length === 0) return;
+    while ((await this.#deleteOld(now - LIMITS.webhookDaysKept * DAY)) > 0);
+  }
+
+  async #deleteOld(before: number): Promise<number> {
+    const old = await this.#database.readStored(LIST_OLD, before, LIMITS.rowsPerSweep);
     const rows = old.map((row) =>
       ['account', 'environment', 'subject', 'expires_at'].map((name) => row[name] as Value),
     );
-    await this.#database.commit({ writes: [{ sql: DELETE, rows }] });
+    if (rows.length > 0) await this.#database.commit({ writes: [{ sql: DELETE, rows }] });
+    return rows.length;
   }
 
   async #look(expiring: Expiring, now: number): Promise<void> {

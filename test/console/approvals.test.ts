@@ -530,7 +530,7 @@ describe('an approval request after a day', () => {
     assert.equal((await late.call(executeApproval, { params: of(id) })).status, 409);
     assert.equal((await late.call(withdrawApproval, { params: of(id) })).status, 409);
     const approvals = service.console.approvals;
-    await approvals.sweep(service.now());
+    while ((await approvals.sweep(service.now())) > 0);
     assert.equal((await shown()).status, 'expired');
     assert.equal(await isForgotten(), true);
     assert.equal(await keysMade(), 0);
