@@ -120,6 +120,14 @@ const logErrors =
   (task, error) =>
     log.error('task failed', { ...describeError(error), task });
 
+/** Builds a task that removes no records. */
+const withoutSweeps = (
+  every: number,
+  work: readonly PeriodicWork[],
+  time: OpenCore['time'],
+  onError: OnError,
+): PeriodicTask => new PeriodicTask({ every, sweeps: [], work, time, onRemoved: () => undefined, onError });
+
 /** Builds the periodic work of a thread that serves requests: each thread has connections and counters of its own. */
 export function createThreadBackground(
   { core, log, authentications }: ThreadParts,
@@ -141,7 +149,7 @@ export function createThreadBackground(
     ...more,
   ];
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
-    new PeriodicTask({ every, sweeps: [], work, time, onRemoved: () => undefined, onError });
+    withoutSweeps(every, work, time, onError);
   const tasks: readonly BackgroundTask[] = [
     opened.maintenance(time, onError),
     each(SWEEP_INTERVAL_MS, work),
@@ -175,7 +183,7 @@ export async function createBackground(parts: BackgroundParts): Promise<Backgrou
   const resealing = createResealing(parts);
   const reportMissingSadKeys = createMissingKeyReport(parts);
   const each = (every: number, work: readonly PeriodicWork[]): PeriodicTask =>
-    new PeriodicTask({ every, sweeps: [], work, time, onRemoved, onError });
+    withoutSweeps(every, work, time, onError);
   const onMailError = (error: unknown): void => log.error('mail not sent', describeError(error));
   const holdsLease = leases.holdsLease('sweeper');
   const onOneNode = (sweeps: readonly Sweep[], work: readonly PeriodicWork[]): PeriodicTask =>
