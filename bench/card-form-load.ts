@@ -1,7 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { respond } from './child.ts';
 import { type Connection, openConnections } from './connection.ts';
-import { PAN, panWriter, requestNamed, toMessage } from './requests.ts';
+import { percentile } from './figures.ts';
+import { PAN, panWriter, requestNamed, toBytes, toMessage } from './requests.ts';
 
 /**
  * Shops and buyers of the card form, in a process of their own: each session from its creation to its completion. For comparison the
@@ -83,12 +84,8 @@ async function connect({ ports }: SessionsOrder): Promise<Lines> {
   return lines;
 }
 
-function bytesOf(method: string, path: string, headers: readonly string[], body?: object): Buffer {
-  const text = body && JSON.stringify(body);
-  const lines = [`${method} ${path} HTTP/1.1`, 'host: localhost', ...headers];
-  if (text !== undefined) lines.push('content-type: application/json', `content-length: ${Buffer.byteLength(text)}`);
-  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${text ?? ''}`);
-}
+const bytesOf = (method: string, path: string, headers: readonly string[], body?: object): Buffer =>
+  toBytes({ method, path, headers, body: body && JSON.stringify(body) });
 
 const dataOf = (response: string) => JSON.parse(response.slice(response.indexOf('\r\n\r\n'))).data;
 
@@ -148,7 +145,6 @@ respond(async (order: SessionsOrder): Promise<SessionsReport> => {
   await Promise.all(running);
   if (failure !== undefined) throw failure;
   const sorted = times.sort((one, other) => one - other);
-  const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
   const seconds = (performance.now() - start) / 1000;
-  return { sessions: sorted.length, seconds, p50: at(0.5), p99: at(0.99) };
+  return { sessions: sorted.length, seconds, p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) };
 });

@@ -20,19 +20,24 @@ export interface CardFormSettings {
   readonly workers: number;
 }
 
-/**
- * Medians of the rounds, and of the ratios of the two rounds that follow each other. Times in milliseconds; `p99` is the median of the
- * 99th percentiles of each second.
- */
+interface Latency {
+  readonly p50: number;
+  /** The percentile of all requests of a round. */
+  readonly p99: number;
+  /** The median of the 99th percentiles of each second. */
+  readonly usualP99: number;
+}
+
+/** Medians of the rounds, and of the ratios of the two rounds that follow each other. Times in milliseconds. */
 export interface CardFormFigures extends CardFormSettings {
   readonly perSecond: number;
-  readonly without: { readonly p50: number; readonly p99: number };
-  readonly beside: { readonly p50: number; readonly p99: number };
+  readonly without: Latency;
+  readonly beside: Latency;
   /** In place of each session, two captures are created and two inspected. */
-  readonly besidePlain: { readonly p50: number; readonly p99: number };
-  readonly ratio: { readonly p50: number; readonly p99: number };
+  readonly besidePlain: Latency;
+  readonly ratio: Latency;
   /** The latency beside sessions is divided by that beside plain requests. */
-  readonly ratioToPlain: { readonly p50: number; readonly p99: number };
+  readonly ratioToPlain: Latency;
   readonly sessions: { readonly perSecond: number; readonly p50: number; readonly p99: number };
   /** CPU microseconds of the service and the database for each session, and for the plain requests in its place: four of either. */
   readonly cpu: number;
@@ -58,23 +63,20 @@ interface Rounds {
 
 export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, keyof CardFormSettings> {
   const medianOf = (value: (of: Rounds) => number): number => median(rounds.map(value));
-  const latency = (side: 'without' | 'beside' | 'besidePlain') => ({
-    p50: medianOf((of) => of[side].p50),
-    p99: medianOf((of) => of[side].usualP99),
-  });
-  const ratioTo = (side: 'without' | 'besidePlain') => ({
-    p50: medianOf((of) => of.beside.p50 / of[side].p50),
-    p99: medianOf((of) => of.beside.usualP99 / of[side].usualP99),
+  const each = (value: (of: Rounds, name: keyof Latency) => number): Latency => ({
+    p50: medianOf((of) => value(of, 'p50')),
+    p99: medianOf((of) => value(of, 'p99')),
+    usualP99: medianOf((of) => value(of, 'usualP99')),
   });
   const cpuOf = ({ cpu, databaseCpu, perSecond }: Round): number => (cpu + databaseCpu) * perSecond;
   const rateOf = ({ sessions, seconds }: SessionsReport): number => sessions / seconds;
   return {
     perSecond: medianOf(({ beside }) => beside.perSecond),
-    without: latency('without'),
-    beside: latency('beside'),
-    besidePlain: latency('besidePlain'),
-    ratio: ratioTo('without'),
-    ratioToPlain: ratioTo('besidePlain'),
+    without: each(({ without }, name) => without[name]),
+    beside: each(({ beside }, name) => beside[name]),
+    besidePlain: each(({ besidePlain }, name) => besidePlain[name]),
+    ratio: each(({ beside, without }, name) => beside[name] / without[name]),
+    ratioToPlain: each(({ beside, besidePlain }, name) => beside[name] / besidePlain[name]),
     sessions: {
       perSecond: medianOf(({ sessions }) => rateOf(sessions)),
       p50: medianOf(({ sessions }) => sessions.p50),
@@ -137,6 +139,8 @@ const orderFor = ({ port: api, secrets }: Target, cards: number): Omit<SessionsO
   perSecond: SESSIONS_PER_SECOND,
 });
 
+const NAMES: Readonly<Record<keyof Latency, string>> = { p50: 'p50', p99: 'p99', usualP99: 'usual p99' };
+
 const ms = (value: number): string => `${value.toFixed(2)} ms`;
 
 /** The section of RESULTS.md, with figures of different numbers of threads. */
@@ -146,9 +150,9 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
   const table: Table = [
     ['threads', 'latency of the API', 'alone', 'beside sessions', 'ratio', 'beside plain requests', 'ratio'],
     ...all.flatMap((figures) =>
-      (['p50', 'p99'] as const).map((name) => [
+      (Object.entries(NAMES) as [keyof Latency, string][]).map(([name, title]) => [
         String(figures.workers),
-        name,
+        title,
         ms(figures.without[name]),
         ms(figures.beside[name]),
         ratio(figures.ratio[name]),
@@ -174,7 +178,7 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
 has ${whole(first.perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
 ${SESSIONS_PER_SECOND} sessions a second are created, loaded by a browser and completed, each in four requests. "Plain requests" are
 two captures created and two inspected by the same client in place of each session. Ratios are those of "beside sessions" to "alone", and to "beside plain
-requests". The p99 is the median of those of each second, because the disk of a virtual machine stalls sometimes. With one thread it serves the API and
+requests". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
 the form; with two, a third one serves the form.
 
 ${aligned(table)}

@@ -1,6 +1,7 @@
 import { closeSync, fdatasync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { percentile } from './figures.ts';
 
 const flush = promisify(fdatasync);
 const BYTES = 4096;
@@ -36,8 +37,7 @@ export async function whileFlushing<T>(folder: string, action: () => Promise<T>)
     isOver = true;
     await flushing;
     const sorted = times.sort((one, other) => one - other);
-    const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
-    return [result, { p50: at(0.5), p99: at(0.99) }];
+    return [result, { p50: percentile(sorted, 0.5), p99: percentile(sorted, 0.99) }];
   } finally {
     isOver = true;
     await flushing.catch(() => undefined);

@@ -223,6 +223,10 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? Number.NaN) + (sorted[Math.ceil(middle)] ?? Number.NaN)) / 2;
 }
 
+/** Returns the value below which a fraction of sorted values is; NaN when there are none. */
+export const percentile = (sorted: ArrayLike<number>, fraction: number): number =>
+  sorted[Math.floor((sorted.length - 1) * fraction)] ?? Number.NaN;
+
 /** The pairs of values that both sides order alike, less those that they order differently (Kendall). */
 function concordance(one: readonly number[], other: readonly number[]): number {
   let sum = 0;

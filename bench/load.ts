@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { respond } from './child.ts';
 import { type Connection, openConnections } from './connection.ts';
-import { median } from './figures.ts';
+import { median, percentile } from './figures.ts';
 import { type Message, type Pool, panWriter, type Request, requestNamed, toMessage } from './requests.ts';
 
 /**
@@ -196,11 +196,16 @@ class Round {
     const { user, system } = process.cpuUsage(this.#cpu);
     const usualP99 = this.#usualP99();
     const sorted = this.#latencies.subarray(0, Math.min(this.#answered, MOST_LATENCIES)).sort();
-    const at = (share: number): number => sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
     connections.set(this.#order.target, this.#idle);
     return {
       ...{ requests: this.#answered, failures: this.#failures, failure: this.#failure, seconds },
-      ...{ p50: at(0.5), p99: at(0.99), usualP99, records: this.#updatePools(), cpu: user + system },
+      ...{
+        p50: percentile(sorted, 0.5),
+        p99: percentile(sorted, 0.99),
+        usualP99,
+        records: this.#updatePools(),
+        cpu: user + system,
+      },
     };
   }
 
@@ -208,7 +213,7 @@ class Round {
     const ends = [...this.#slices, Math.min(this.#answered, MOST_LATENCIES)];
     const percentiles = ends.flatMap((end, index) => {
       const sorted = this.#latencies.slice(ends[index - 1] ?? 0, end).sort();
-      return sorted.length === 0 ? [] : [sorted[Math.floor((sorted.length - 1) * 0.99)] ?? Number.NaN];
+      return sorted.length === 0 ? [] : [percentile(sorted, 0.99)];
     });
     return median(percentiles);
   }

@@ -245,17 +245,26 @@ export interface Message {
   readonly pans: readonly number[];
 }
 
+interface RequestParts {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: readonly string[];
+  readonly body: string | undefined;
+  readonly media?: string;
+}
+
+/** Returns a request as it goes over the wire. */
+export function toBytes({ method, path, headers, body, media = 'application/json' }: RequestParts): Buffer {
+  const lines = [`${method} ${path} HTTP/1.1`, 'host: localhost', ...headers];
+  if (body !== undefined) lines.push(`content-type: ${media}`, `content-length: ${Buffer.byteLength(body)}`);
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+}
+
 export function toMessage(request: Request, secret: string, id: string): Message {
   const { method, path, keyHeader = 'x-api-key', media = 'application/json' } = request;
   const body = request.body?.(id);
-  const lines = [
-    `${method} ${path.replace('{id}', id)} HTTP/1.1`,
-    'host: localhost',
-    `${keyHeader}: ${secret}`,
-    'accept: */*',
-  ];
-  if (body !== undefined) lines.push(`content-type: ${media}`, `content-length: ${Buffer.byteLength(body)}`);
-  const bytes = Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body ?? ''}`);
+  const headers = [`${keyHeader}: ${secret}`, 'accept: */*'];
+  const bytes = toBytes({ method, path: path.replace('{id}', id), headers, body, media });
   const pans: number[] = [];
   for (let at = bytes.indexOf(PAN); at >= 0; at = bytes.indexOf(PAN, at + PAN.length)) pans.push(at);
   return { bytes, pans };
