@@ -81,6 +81,7 @@ describe('the list of captures', { timeout: 60_000 }, () => {
     service.advance(60_000);
     const between = service.now();
     const two = await create(tenant, { ...bare, currency: 'EUR', ttlMinutes: 60 });
+    const afterTwo = service.now() + 1;
     service.advance(10);
     const three = await create(tenant, complete);
     await commitOrThrow(service.core.database, {
@@ -96,8 +97,8 @@ describe('the list of captures', { timeout: 60_000 }, () => {
       [{ lastFour: '1111' }, [one]],
       [{ to: between }, [one]],
       [{ from: between }, [three, two]],
-      [{ from: between, to: between + 1 }, [two]],
-      [{ from: between + 1, to: between + 1 }, []],
+      [{ from: between, to: afterTwo }, [two]],
+      [{ from: afterTwo, to: afterTwo }, []],
     ];
     for (const [filter, ids] of expected) {
       const { items } = await listing.list(tenant, filter);
