@@ -2,17 +2,20 @@ import { randomInt, randomUUID } from 'node:crypto';
 import { respond } from './child.ts';
 import { type Connection, openConnections } from './connection.ts';
 import { percentile } from './figures.ts';
-import { PAN, panWriter, requestNamed, toBytes, toMessage } from './requests.ts';
+import { ECHO, PAN, panWriter, requestNamed, toBytes, toMessage } from './requests.ts';
 
 /**
  * Shops and buyers of the card form, in a process of their own: each session from its creation to its completion. For comparison the
- * same process sends as many plain requests to the API. Like the load of the API it takes little of the machine.
+ * same process sends as many other requests. Like the load of the API it takes little of the machine.
  */
 export interface SessionsOrder {
-  /** `sessions`: four requests for each. `plain`: two captures created and two inspected in place of each. */
-  readonly kind: 'sessions' | 'plain';
-  /** Ports of the API of the sandbox and of the card form. */
-  readonly ports: { readonly api: number; readonly cards: number };
+  /**
+   * `sessions`: four requests for each. `plain`: two captures created and two inspected in place of each. `echo`: four requests to a
+   * bare server, which the service does not see.
+   */
+  readonly kind: 'sessions' | 'plain' | 'echo';
+  /** Ports of the API of the sandbox, of the card form and of the bare server. */
+  readonly ports: Readonly<Record<LineName, number>>;
   readonly secret: string;
   /** Sessions a second that begin, whether or not others have ended. */
   readonly perSecond: number;
@@ -27,7 +30,9 @@ export interface SessionsReport {
   readonly p99: number;
 }
 
-/** Connections to each of the two listeners; more requests wait their turn, which counts as latency. */
+type LineName = 'api' | 'cards' | 'echo';
+
+/** Connections to each of the listeners; more requests wait their turn, which counts as latency. */
 const CONNECTIONS = 64;
 
 const writePan = panWriter(randomInt(2 ** 31));
@@ -61,26 +66,32 @@ class Line {
       });
     } finally {
       connection.arrivedAt = undefined;
-      const next = this.#waiting.shift();
-      if (next === undefined) this.#idle.push(connection);
-      else next(connection);
+      this.#release(connection);
     }
+  }
+
+  /** One that the server closed during a request has failed it, and is dropped. */
+  #release(connection: Connection): void {
+    if (!connection.socket.writable) return;
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#idle.push(connection);
+    else next(connection);
   }
 }
 
-interface Lines {
-  readonly api: Line;
-  readonly cards: Line;
-}
+type Lines = Readonly<Record<LineName, Line>>;
 
-const linesOf = new Map<string, Lines>();
+const lineOf = new Map<number, Line>();
 
-/** Returns open connections to both listeners. */
+/** Returns open connections to all listeners. */
 async function connect({ ports }: SessionsOrder): Promise<Lines> {
-  const name = `${ports.api} ${ports.cards}`;
-  const lines = linesOf.get(name) ?? { api: new Line(ports.api), cards: new Line(ports.cards) };
-  linesOf.set(name, lines);
-  await Promise.all([lines.api.open(), lines.cards.open()]);
+  const at = (port: number): Line => {
+    const line = lineOf.get(port) ?? new Line(port);
+    lineOf.set(port, line);
+    return line;
+  };
+  const lines = { api: at(ports.api), cards: at(ports.cards), echo: at(ports.echo) };
+  for (const line of Object.values(lines)) await line.open();
   return lines;
 }
 
@@ -118,9 +129,17 @@ async function sendPlain({ api }: Lines, { secret }: SessionsOrder): Promise<voi
   }
 }
 
+/** Sends four requests to the bare server: what the machine takes for them, whoever serves them. */
+async function sendEcho({ echo }: Lines, { secret }: SessionsOrder): Promise<void> {
+  const { bytes } = toMessage(ECHO, secret, '');
+  for (let count = 0; count < 4; count++) await echo.exchange(bytes, 'head');
+}
+
+const SEND = { sessions: completeSession, plain: sendPlain, echo: sendEcho };
+
 respond(async (order: SessionsOrder): Promise<SessionsReport> => {
   const lines = await connect(order);
-  const send = order.kind === 'sessions' ? completeSession : sendPlain;
+  const send = SEND[order.kind];
   const start = performance.now();
   const end = start + order.seconds * 1000;
   const times: number[] = [];

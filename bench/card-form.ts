@@ -4,11 +4,12 @@ import { Child } from './child.ts';
 import { type Conditions, type DatabaseName, median } from './figures.ts';
 import { MIX } from './requests.ts';
 import { aligned, ratio, type Table, whole } from './table.ts';
-import { type Round, type Target, Testbed } from './testbed.ts';
+import { type Round, Testbed } from './testbed.ts';
 
 /**
  * Sessions of the card form, from creation to completion, beside the requests of a merchant: what they cost its latency. As many plain
- * requests of the same client show which part of it any request would cost that is committed.
+ * requests of the same client show which part of it any request would cost that is committed, and as many requests to a bare server
+ * which part the machine costs that all of them share.
  */
 
 export interface CardFormSettings {
@@ -35,9 +36,12 @@ export interface CardFormFigures extends CardFormSettings {
   readonly beside: Latency;
   /** In place of each session, two captures are created and two inspected. */
   readonly besidePlain: Latency;
+  /** In place of each session, four requests go to a bare `node:https` server. */
+  readonly besideEcho: Latency;
   readonly ratio: Latency;
   /** The latency beside sessions is divided by that beside plain requests. */
   readonly ratioToPlain: Latency;
+  readonly ratioToEcho: Latency;
   readonly sessions: { readonly perSecond: number; readonly p50: number; readonly p99: number };
   /** CPU microseconds of the service and the database for each session, and for the plain requests in its place: four of either. */
   readonly cpu: number;
@@ -52,11 +56,12 @@ const WARM_SECONDS = 5;
 /** The disk of a virtual machine stalls sometimes, which changes the 99th percentile of its second and not the median of them. */
 const SLICE_SECONDS = 1;
 
-/** Three rounds that follow each other. */
+/** Rounds that follow each other. */
 interface Rounds {
   readonly without: Round;
   readonly beside: Round;
   readonly besidePlain: Round;
+  readonly besideEcho: Round;
   readonly sessions: SessionsReport;
   readonly plain: SessionsReport;
 }
@@ -75,8 +80,10 @@ export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, 
     without: each(({ without }, name) => without[name]),
     beside: each(({ beside }, name) => beside[name]),
     besidePlain: each(({ besidePlain }, name) => besidePlain[name]),
+    besideEcho: each(({ besideEcho }, name) => besideEcho[name]),
     ratio: each(({ beside, without }, name) => beside[name] / without[name]),
     ratioToPlain: each(({ beside, besidePlain }, name) => beside[name] / besidePlain[name]),
+    ratioToEcho: each(({ beside, besideEcho }, name) => beside[name] / besideEcho[name]),
     sessions: {
       perSecond: medianOf(({ sessions }) => rateOf(sessions)),
       p50: medianOf(({ sessions }) => sessions.p50),
@@ -104,17 +111,20 @@ export async function measureCardForm(
       CARDVAULT_RATE_LIMIT_CAPTURE: '0',
       CARDVAULT_WORKERS: String(workers),
     };
-    const { target } = await testbed.startService('card form', at, variables);
+    const { service, target } = await testbed.startService('card form', at, variables);
+    const echo = await testbed.startBareEcho(service.pem);
     await testbed.connect([target], CONNECTIONS);
     const run = (length: number): Promise<Round> =>
       testbed.run(target, MIX, { seconds: length, perSecond: REQUESTS_PER_SECOND, sliceSeconds: SLICE_SECONDS });
-    const order = orderFor(target, cards);
+    const order = {
+      ports: { api: target.port, cards, echo: echo.port },
+      ...{ secret: target.secrets.usual, perSecond: SESSIONS_PER_SECOND },
+    };
     const runBeside = async (kind: SessionsOrder['kind'], length: number) => {
       const [round, sessions] = await Promise.all([run(length), shops.send({ ...order, kind, seconds: length })]);
       return { round, sessions };
     };
-    await runBeside('sessions', WARM_SECONDS);
-    await runBeside('plain', WARM_SECONDS);
+    for (const kind of ['sessions', 'plain', 'echo'] as const) await runBeside(kind, WARM_SECONDS);
     print(
       `${rounds} rounds of ${seconds} s with and without ${SESSIONS_PER_SECOND} sessions a second, ${workers} threads`,
     );
@@ -124,7 +134,9 @@ export async function measureCardForm(
       const first = round % 2 === 0 ? await run(seconds) : undefined;
       const { round: beside, sessions } = await runBeside('sessions', seconds);
       const { round: besidePlain, sessions: plain } = await runBeside('plain', seconds);
-      measured.push({ beside, sessions, besidePlain, plain, without: first ?? (await run(seconds)) });
+      const { round: besideEcho } = await runBeside('echo', seconds);
+      const without = first ?? (await run(seconds));
+      measured.push({ beside, sessions, besidePlain, plain, besideEcho, without });
     }
     return { ...settings, ...compareRounds(measured) };
   } finally {
@@ -132,12 +144,6 @@ export async function measureCardForm(
     await testbed.stop();
   }
 }
-
-const orderFor = ({ port: api, secrets }: Target, cards: number): Omit<SessionsOrder, 'kind' | 'seconds'> => ({
-  ports: { api, cards },
-  secret: secrets.usual,
-  perSecond: SESSIONS_PER_SECOND,
-});
 
 const NAMES: Readonly<Record<keyof Latency, string>> = { p50: 'p50', p99: 'p99', usualP99: 'usual p99' };
 
@@ -148,7 +154,10 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
   const [first] = all;
   if (first === undefined) throw new Error('nothing was measured');
   const table: Table = [
-    ['threads', 'latency of the API', 'alone', 'beside sessions', 'ratio', 'beside plain requests', 'ratio'],
+    [
+      ...['threads', 'latency of the API', 'alone', 'beside sessions', 'ratio', 'beside plain requests', 'ratio'],
+      ...['beside bare echo', 'ratio'],
+    ],
     ...all.flatMap((figures) =>
       (Object.entries(NAMES) as [keyof Latency, string][]).map(([name, title]) => [
         String(figures.workers),
@@ -158,6 +167,8 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
         ratio(figures.ratio[name]),
         ms(figures.besidePlain[name]),
         ratio(figures.ratioToPlain[name]),
+        ms(figures.besideEcho[name]),
+        ratio(figures.ratioToEcho[name]),
       ]),
     ),
   ];
@@ -177,8 +188,8 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
 \`npm run bench -- --card-form\` on ${date}, ${cores} cores (${processor}), ${first.database}: ${first.rounds} rounds of ${first.seconds} s of each side, in turns. The API
 has ${whole(first.perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
 ${SESSIONS_PER_SECOND} sessions a second are created, loaded by a browser and completed, each in four requests. "Plain requests" are
-two captures created and two inspected by the same client in place of each session. Ratios are those of "beside sessions" to "alone", and to "beside plain
-requests". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
+two captures created and two inspected by the same client in place of each session, "bare echo" are four requests that the same client
+sends to a bare \`node:https\` server on this machine. Ratios are those of "beside sessions" to "alone", to "beside plain requests" and to "beside bare echo". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
 the form; with two, a third one serves the form.
 
 ${aligned(table)}
