@@ -129,7 +129,7 @@ async function sendPlain({ api }: Lines, { secret }: SessionsOrder): Promise<voi
   }
 }
 
-/** Sends four requests to the bare server: what the machine takes for them, whoever serves them. */
+/** Sends four requests to the bare server: the service takes nothing of their cost. */
 async function sendEcho({ echo }: Lines, { secret }: SessionsOrder): Promise<void> {
   const { bytes } = toMessage(ECHO, secret, '');
   for (let count = 0; count < 4; count++) await echo.exchange(bytes, 'head');
