@@ -53,8 +53,19 @@ export function readStolenTime(): { readonly total: number; readonly stolen: num
   return { total: ticks.slice(0, 8).reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? Number.NaN };
 }
 
-/** Returns the resident memory of a process in bytes, without its children. */
-export function memoryOf(pid: number): number {
-  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readIfThere(`/proc/${pid}/status`))?.[1];
-  return Number(kilobytes ?? Number.NaN) * BYTES_PER_KB;
+/** Resident memory of a process in bytes. `file`: pages of files, such as its program. `anonymous`: all other pages. */
+export interface Memory {
+  readonly resident: number;
+  readonly file: number;
+  readonly anonymous: number;
+}
+
+/** Returns the resident memory of a process, without its children. */
+export function memoryPartsOf(pid: number): Memory {
+  const status = readIfThere(`/proc/${pid}/status`);
+  const bytesOf = (name: string): number => {
+    const kilobytes = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1];
+    return Number(kilobytes ?? Number.NaN) * BYTES_PER_KB;
+  };
+  return { resident: bytesOf('VmRSS'), file: bytesOf('RssFile'), anonymous: bytesOf('RssAnon') };
 }

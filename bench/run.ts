@@ -5,6 +5,7 @@ import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
 import { measureGrowth } from './growth.ts';
 import { measureImport } from './import.ts';
 import { estimateSeconds, measureMatrix } from './matrix.ts';
+import { measureMemory, memorySection } from './memory.ts';
 import { measurePeer } from './peer.ts';
 import { resultsPage } from './report.ts';
 import { isWithinCost, measureRequestLog, requestLogTable } from './request-log.ts';
@@ -21,6 +22,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --card-form [--database sqlite|postgres] [--rounds N] [--seconds N]
+       npm run bench -- --memory [--rounds N] [--seconds N]
        npm run bench -- --import MILLIONS [--database sqlite|postgres]
 --no-write prints the tables and writes no file.
 `;
@@ -51,6 +53,7 @@ const DEFAULTS = {
   requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
   rotation: { rounds: 10, seconds: 3 },
   cardForm: { rounds: 8, seconds: 5 },
+  memory: { rounds: 3, seconds: 6, settleSeconds: 10, workers: [1, 2, 3, 4] },
 };
 
 const RECORDS = 2000;
@@ -71,6 +74,7 @@ function parse() {
         peer: { type: 'string' },
         'request-log': { type: 'boolean', default: false },
         'card-form': { type: 'boolean', default: false },
+        memory: { type: 'boolean', default: false },
         import: { type: 'string' },
         'no-write': { type: 'boolean', default: false },
       },
@@ -166,10 +170,17 @@ async function reportCardForm(): Promise<never> {
   const figures: CardFormFigures[] = [];
   for (const workers of [1, 2])
     figures.push(await measureCardForm({ ...roundsOf(DEFAULTS.cardForm), database, workers }, print));
-  const section = cardFormSection(figures, conditionsNow(new Date()));
+  return reportSection('card_form', cardFormSection(figures, conditionsNow(new Date())));
+}
+
+async function reportMemory(): Promise<never> {
+  const figures = await measureMemory({ ...DEFAULTS.memory, ...roundsOf(DEFAULTS.memory) }, print);
+  return reportSection('memory', memorySection(figures, conditionsNow(new Date())));
+}
+
+function reportSection(name: string, section: string): never {
   process.stdout.write(`${section}\n`);
-  if (!values['no-write'])
-    writeFileSync(FILES.page, withSection(readFileSync(FILES.page, 'utf8'), 'card_form', section));
+  if (!values['no-write']) writeFileSync(FILES.page, withSection(readFileSync(FILES.page, 'utf8'), name, section));
   process.exit();
 }
 
@@ -177,6 +188,7 @@ async function reportCardForm(): Promise<never> {
 for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => process.exit(1));
 if (values['request-log']) await reportRequestLog();
 if (values['card-form']) await reportCardForm();
+if (values.memory) await reportMemory();
 if (values.rotation !== undefined) {
   const settings = { ...roundsOf(DEFAULTS.rotation), tokens: Number(values.rotation) * 1e6 };
   await measureRotation(settings, print);

@@ -51,6 +51,10 @@ if (node === undefined) {
 // Signatures are made by these threads, and Node has four however many cores there are. It reads the number once, early.
 process.env.UV_THREADPOOL_SIZE ??= String(Math.max(4, availableParallelism()));
 
+// The allocator of the system gives each thread an area of its own, which keeps what the thread has freed: 6 MB of an idle
+// service. Two are enough, because V8 has its heaps elsewhere.
+process.env.MALLOC_ARENA_MAX ??= '2';
+
 // Compiling the sources takes half a second of each start, and 30 MB. A user who can write to this folder can change the
 // sources beside it as well; where the user of the service cannot, Node compiles at each start.
 process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'cardvault-compiled');

@@ -144,7 +144,11 @@ describe('assets', () => {
   /** Returns bytes of which no two chunks are equal. */
   const withLarge = (length: number) => {
     const body = Buffer.alloc(length, Buffer.from(Array.from({ length: 251 }, (_, index) => index)));
-    const large = { type: 'text/javascript; charset=utf-8', etag: 'W/"large"', body, compressed: [] };
+    const large = {
+      type: 'text/javascript; charset=utf-8',
+      etag: 'W/"large"',
+      variants: [{ encoding: undefined, body }],
+    };
     return { body, app: serving({ page: '', named: new Map([['large.js', large]]) }) };
   };
 

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
 import { type PublicRoute, sendInChunks } from '../../src/http/server.ts';
@@ -18,9 +20,8 @@ export interface Assets {
 interface Asset {
   readonly type: string;
   readonly etag: string;
-  readonly body: Buffer;
-  /** Compressed variants of the build, best first. */
-  readonly compressed: readonly { readonly encoding: string; readonly body: Buffer }[];
+  /** Variants of the build, best first; the file itself only where it has no compressed ones, which take a third of the memory. */
+  readonly variants: readonly { readonly encoding: string | undefined; readonly body: Buffer }[];
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -131,8 +132,9 @@ function readAsset(file: string): Asset {
     body: readFileSync(`${file}${ending}`),
   }));
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, ETAG_CHARACTERS);
-  // Weak, because all compressed variants have the same.
-  return { type: TYPES[extname(basename(file))] ?? '', etag: `W/"${digest}"`, body, compressed };
+  const variants = compressed.length === 0 ? [{ encoding: undefined, body }] : compressed;
+  // Weak, because all variants have the same.
+  return { type: TYPES[extname(basename(file))] ?? '', etag: `W/"${digest}"`, variants };
 }
 
 /**
@@ -181,9 +183,19 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
   });
   if (listAccepted(headers['if-none-match']).includes(asset.etag)) return reply.code(304).send();
   const accepted = listAccepted(headers['accept-encoding']);
-  const variant = asset.compressed.find(({ encoding }) => accepted.includes(encoding));
-  if (variant !== undefined) reply.header('content-encoding', variant.encoding);
-  return sendInChunks(reply.header('content-type', asset.type), variant?.body ?? asset.body);
+  reply.header('content-type', asset.type);
+  const variant = asset.variants.find(({ encoding }) => encoding === undefined || accepted.includes(encoding));
+  if (variant === undefined) return reply.send(decompress(asset));
+  if (variant.encoding !== undefined) reply.header('content-encoding', variant.encoding);
+  return sendInChunks(reply, variant.body);
+}
+
+/** Returns the file for a client that takes no compressed variant, as no browser does. */
+function decompress({ variants }: Asset): Readable {
+  const { encoding, body } = variants.at(-1) as Asset['variants'][number];
+  const decompressor = encoding === 'br' ? createBrotliDecompress() : createGunzip();
+  decompressor.end(body);
+  return decompressor;
 }
 
 /** Returns the values of a list header, without those with a weight of zero. */

@@ -1,5 +1,7 @@
 import { type KeyObject, webcrypto, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
 import { DAY } from '../kernel/clock.ts';
 import { toPublicKey } from './rsa-keys.ts';
 
@@ -27,6 +29,25 @@ function x509(): typeof import('@peculiar/x509') {
 export interface CertificateAndKey {
   readonly certificate: string;
   readonly key: string;
+}
+
+type Names = readonly { type: 'dns' | 'ip'; value: string }[];
+
+/** Creates a CA, or a certificate of a server that a CA signs. */
+export interface CertificateOrder {
+  readonly issuer?: { readonly ca: CertificateAndKey; readonly names: Names };
+  readonly now: number;
+}
+
+/**
+ * Creates a certificate on a thread of its own, which then ends and returns its memory: a service that creates its
+ * certificates at its first start would keep the library, 7 MB, for as long as it runs.
+ */
+export async function createOnThread(order: CertificateOrder): Promise<CertificateAndKey> {
+  const thread = new Worker(new URL('./certificate-thread.ts', import.meta.url), { workerData: order });
+  const [made] = (await once(thread, 'message')) as [CertificateAndKey];
+  await thread.terminate();
+  return made;
 }
 
 /** Creates a certification authority (CA) of this installation, which clients can trust. */
@@ -57,7 +78,7 @@ export async function createCa(now: number): Promise<CertificateAndKey> {
 /** Creates a server certificate for these names and addresses, signed by the CA. */
 export async function createServerCertificate(
   ca: CertificateAndKey,
-  names: readonly { type: 'dns' | 'ip'; value: string }[],
+  names: Names,
   now: number,
 ): Promise<CertificateAndKey> {
   const {

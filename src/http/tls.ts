@@ -2,13 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext, type SecureVersion } from 'node:tls';
-import {
-  type CertificateAndKey,
-  createCa,
-  createServerCertificate,
-  isSignedBy,
-  remainingValidityMs,
-} from '../crypto/certificate.ts';
+import { type CertificateAndKey, createOnThread, isSignedBy, remainingValidityMs } from '../crypto/certificate.ts';
 import { createIfAbsent, replaceAtomically } from '../crypto/secret-file.ts';
 import { type Clock, DAY } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
@@ -99,13 +93,13 @@ export async function loadOrCreateLocalIdentity(folder: string, clock: Clock): P
   const ca = await loadOrCreateIdentity({
     file: join(folder, 'ca-key.pem'),
     isUsable: ({ certificate }) => remainingValidityMs(certificate, clock()) > RENEWAL_MARGIN_MS,
-    create: () => createCa(clock()),
+    create: () => createOnThread({ now: clock() }),
   });
   const server = await loadOrCreateIdentity({
     file: serverFilePath(folder),
     isUsable: ({ certificate }) =>
       remainingValidityMs(certificate, clock()) > RENEWAL_MARGIN_MS && isSignedBy(certificate, ca.certificate),
-    create: () => createServerCertificate(ca, LOCAL_NAMES, clock()),
+    create: () => createOnThread({ issuer: { ca, names: LOCAL_NAMES }, now: clock() }),
   });
   const caFile = caFilePath(folder);
   if (!existsSync(caFile) || readText(caFile) !== ca.certificate) {
