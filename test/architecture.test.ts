@@ -442,7 +442,7 @@ describe('architecture', () => {
         'src/audit/otlp.ts',
         'src/webhooks/send.ts',
       ],
-      [/^prom-client$/, 'src/http/'],
+      [/^(pino|prom-client)$/, 'src/http/'],
       [/^(node:)?sqlite$/, 'src/storage/sqlite/'],
       [/^nodemailer$/, 'console/alerts/smtp.ts'],
       [/^age-encryption$/, 'src/crypto/'],
