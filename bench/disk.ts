@@ -1,4 +1,5 @@
-import { closeSync, fdatasync, openSync, rmSync, writeSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import { closeSync, fdatasync, fdatasyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { percentile } from './figures.ts';
@@ -41,6 +42,38 @@ export async function whileFlushing<T>(folder: string, action: () => Promise<T>)
   } finally {
     isOver = true;
     await flushing.catch(() => undefined);
+    closeSync(file);
+    rmSync(path, { force: true });
+  }
+}
+
+const MEGABYTE = 1024 * 1024;
+/** A checkpoint of the service copies about as many before it flushes. */
+const PAGES_PER_FLUSH = 4000;
+
+/**
+ * Returns how many pages of four kilobytes a second the disk takes at random places of a file of this size, in ascending order as a
+ * checkpoint writes them, with a flush after each batch.
+ */
+export function measureRandomPages(folder: string, bytes: number, seconds: number): number {
+  const path = join(folder, 'pages');
+  const file = openSync(path, 'w');
+  try {
+    const megabytes = Math.max(PAGES_PER_FLUSH / (MEGABYTE / BYTES), Math.ceil(bytes / MEGABYTE));
+    for (let index = 0; index < megabytes; index++) writeSync(file, Buffer.alloc(MEGABYTE, index));
+    fdatasyncSync(file);
+    const places = (megabytes * MEGABYTE) / BYTES;
+    const page = Buffer.alloc(BYTES, 1);
+    const start = performance.now();
+    let pages = 0;
+    while (performance.now() - start < seconds * 1000) {
+      const batch = Float64Array.from({ length: PAGES_PER_FLUSH }, () => randomInt(places)).sort();
+      for (const place of batch) writeSync(file, page, 0, BYTES, place * BYTES);
+      fdatasyncSync(file);
+      pages += batch.length;
+    }
+    return pages / ((performance.now() - start) / 1000);
+  } finally {
     closeSync(file);
     rmSync(path, { force: true });
   }

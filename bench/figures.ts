@@ -128,6 +128,8 @@ export interface GrowthFigure {
   readonly rate: number;
   /** CPU of service and database beside that of the empty vault in the same round. */
   readonly cpuRatio: number;
+  /** Bytes a second that the service writes over SQLite. Results of before 2026-11-28 have none. */
+  readonly written?: number;
 }
 
 export interface Growth {
@@ -135,6 +137,8 @@ export interface Growth {
   readonly postgres?: string;
   readonly fillings: readonly Filling[];
   readonly figures: readonly GrowthFigure[];
+  /** Random pages of four kilobytes a second that the disk takes in a file of the size of the largest vault over SQLite. */
+  readonly diskPages?: number;
 }
 
 export interface SoakSettings {

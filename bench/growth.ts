@@ -1,3 +1,4 @@
+import { measureRandomPages } from './disk.ts';
 import {
   type DatabaseName,
   type Filling,
@@ -6,7 +7,7 @@ import {
   type GrowthSettings,
   median,
 } from './figures.ts';
-import { FILLED_BY, requestNamed } from './requests.ts';
+import { FILLED_BY, type Request, requestNamed } from './requests.ts';
 import { type Round, type Target, Testbed } from './testbed.ts';
 
 /** Vaults of different sizes side by side: what a vault that has grown does beside an empty one, in the same rounds. */
@@ -22,6 +23,7 @@ const PARTS = 20;
 const TOKENS_OF_PART = 200;
 const READ = PARTS * TOKENS_OF_PART;
 const FILLING_SECONDS = 6 * 3600;
+const DISK_SECONDS = 20;
 /** A larger log, as the guide to scaling recommends: with the default most of the time is spent on checkpoints. */
 const POSTGRES_SETTINGS = { max_wal_size: '16GB', shared_buffers: '2GB' };
 
@@ -31,6 +33,25 @@ interface Vault {
   readonly target: Target;
   readonly bytes: () => Promise<number>;
   readonly tidy: () => Promise<void>;
+  /** Bytes that the service has written so far; undefined where another process writes. */
+  readonly written: () => number | undefined;
+}
+
+interface WritingRound extends Round {
+  /** Bytes a second. */
+  readonly written: number | undefined;
+}
+
+async function runRound(
+  testbed: Testbed,
+  { target, written }: Vault,
+  request: Request,
+  seconds: number,
+): Promise<WritingRound> {
+  const before = written();
+  const round = await testbed.run(target, request, { seconds });
+  const after = written();
+  return { ...round, written: before === undefined || after === undefined ? undefined : (after - before) / seconds };
 }
 
 async function fillVault(testbed: Testbed, vault: Vault, print: (line: string) => void): Promise<Filling> {
@@ -69,22 +90,23 @@ async function measureVaults(
       vaults.map(({ target }) => target),
       CONNECTIONS,
     );
-    const measured = vaults.map((vault) => ({ ...vault, rounds: [] as Round[] }));
+    const measured = vaults.map((vault) => ({ ...vault, rounds: [] as WritingRound[] }));
     for (const { target } of measured) await testbed.run(target, request, { seconds });
     for (let round = 0; round < rounds; round++)
       for (let turn = 0; turn < measured.length; turn++) {
         const vault = measured[(turn + round) % measured.length];
-        if (vault !== undefined) vault.rounds.push(await testbed.run(vault.target, request, { seconds }));
+        if (vault !== undefined) vault.rounds.push(await runRound(testbed, vault, request, seconds));
       }
     const [empty] = measured;
     for (const { database, tokens, rounds: own } of measured) {
       const beside = (value: (round: Round) => number): number =>
         median(own.map((round, index) => value(round) / value(empty?.rounds[index] as Round)));
-      const of = (value: (round: Round) => number): number => median(own.map(value));
+      const of = (value: (round: WritingRound) => number): number => median(own.map(value));
       figures.push({
         ...{ database, request: name, tokens, perSecond: of(({ perSecond }) => perSecond) },
         ...{ p50: of(({ p50 }) => p50), p99: of(({ p99 }) => p99), rate: beside(({ perSecond }) => perSecond) },
         cpuRatio: beside(({ cpu, databaseCpu }) => cpu + databaseCpu),
+        ...(database === 'SQLite' && { written: of(({ written = Number.NaN }) => written) }),
       });
     }
   }
@@ -112,7 +134,8 @@ export async function measureGrowth(settings: GrowthSettings, print: (line: stri
         const bytes = async (): Promise<number> =>
           at === undefined || server === undefined ? service.databaseBytes : server.bytesOf(at);
         const tidy = async (): Promise<void> => (at === undefined ? undefined : server?.tidy(at));
-        vaults.push({ database, tokens, target, bytes, tidy });
+        const written = (): number | undefined => (at === undefined ? service.writtenBytes : undefined);
+        vaults.push({ database, tokens, target, bytes, tidy, written });
       }
       for (const vault of vaults) {
         if (vault.tokens > 0) fillings.push(await fillVault(testbed, vault, print));
@@ -126,7 +149,10 @@ export async function measureGrowth(settings: GrowthSettings, print: (line: stri
       figures.push(...(await measureVaults(testbed, vaults, settings)));
       await testbed.stopServices();
     }
-    return { settings, ...(server !== undefined && { postgres: server.release }), fillings, figures };
+    const [largest = 0] = fillings.flatMap(({ database, bytes }) => (database === 'SQLite' ? bytes : [])).toReversed();
+    print('the disk alone');
+    const diskPages = measureRandomPages(testbed.directory, largest, DISK_SECONDS);
+    return { settings, ...(server !== undefined && { postgres: server.release }), fillings, figures, diskPages };
   } finally {
     await testbed.stop();
   }

@@ -53,6 +53,10 @@ export function readStolenTime(): { readonly total: number; readonly stolen: num
   return { total: ticks.slice(0, 8).reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? Number.NaN };
 }
 
+/** Returns the bytes that a process has written to files on a disk so far. */
+export const writtenBytesOf = (pid: number): number =>
+  Number(/^write_bytes: (\d+)/m.exec(readIfThere(`/proc/${pid}/io`))?.[1] ?? Number.NaN);
+
 /** Resident memory of a process in bytes. `file`: pages of files, such as its program. `anonymous`: all other pages. */
 export interface Memory {
   readonly resident: number;

@@ -20,6 +20,7 @@ import { aligned, mebibytes, milliseconds, ratio, type Table, whole } from './ta
 const USUAL_CONNECTIONS = 64;
 const MEMORY_AIMS_MB = { idle: 130, loaded: 400 };
 const GROWTH_AIM = 0.8;
+const PAGE_BYTES = 4096;
 /** Cards for each second of CPU beside the peer's, and the 99th percentile beside the peer's. */
 const PEER_AIMS: Readonly<Record<string, { readonly perCpuSecond: number; readonly p99: number }>> = {
   'cardvault, SQLite': { perCpuSecond: 5, p99: 0.5 },
@@ -187,7 +188,12 @@ ${problems.length === 0 ? '' : `\n## Not measured\n\n${problems.map((problem) =>
 `;
 }
 
-function growthSection({ conditions, postgres, settings, fillings, figures }: NonNullable<Results['growth']>): string {
+/** Tells what the disk alone can do: it limits a vault whose pages are written at random places. */
+const diskLimit = (pages: number): string =>
+  `"Written" is what the service writes over SQLite, half of it to its log. In a file of the size of the largest vault the disk alone takes ${whole(pages)} pages of 4 KiB a second at random places, ${whole((pages * PAGE_BYTES) / MEGABYTE)} MB/s, in batches of 4,000 with a flush.`;
+
+function growthSection(growth: NonNullable<Results['growth']>): string {
+  const { conditions, postgres, settings, fillings, figures, diskPages } = growth;
   const filled: Table = [
     ['database', 'tokens', 'cards a second', 'CPU us a card', 'bytes a card'],
     ...fillings.map(({ database, tokens, cardsPerSecond, cpu, bytes }: Growth['fillings'][number]) => [
@@ -199,8 +205,11 @@ function growthSection({ conditions, postgres, settings, fillings, figures }: No
     ]),
   ];
   const measured: Table = [
-    ['request', 'database', 'tokens', 'a second', 'beside empty', 'CPU beside empty', 'p50 ms', 'p99 ms', 'aim'],
-    ...figures.map(({ request, database, tokens, perSecond, rate, cpuRatio, p50, p99 }) => [
+    [
+      ...['request', 'database', 'tokens', 'a second', 'beside empty', 'CPU beside empty', 'p50 ms', 'p99 ms', 'aim'],
+      ...(diskPages === undefined ? [] : ['written']),
+    ],
+    ...figures.map(({ request, database, tokens, perSecond, rate, cpuRatio, p50, p99, written }) => [
       request,
       database,
       whole(tokens),
@@ -210,6 +219,7 @@ function growthSection({ conditions, postgres, settings, fillings, figures }: No
       milliseconds(p50),
       milliseconds(p99),
       tokens === 0 ? '-' : verdict(`≥ ${GROWTH_AIM}`, rate >= GROWTH_AIM),
+      ...(diskPages === undefined ? [] : [written === undefined ? '-' : `${whole(written / MEGABYTE)} MB/s`]),
     ]),
   ];
   return `## Growth
@@ -221,7 +231,7 @@ Vaults of several sizes side by side: ${settings.rounds} rounds of ${settings.se
 ${aligned(filled)}
 
 ${aligned(measured)}
-`;
+${diskPages === undefined ? '' : `\n${diskLimit(diskPages)}\n`}`;
 }
 
 const SOAK_REFERENCE = [

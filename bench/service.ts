@@ -11,7 +11,7 @@ import { parseConfig } from '../src/config.ts';
 import { type OpenCore, openCore } from '../src/core.ts';
 import { systemClocks } from '../test/fixtures/clock.ts';
 import { freePort } from '../test/fixtures/postgres-server.ts';
-import { cpuOf, type Memory, memoryPartsOf } from './processes.ts';
+import { cpuOf, type Memory, memoryPartsOf, writtenBytesOf } from './processes.ts';
 import type { AccountName } from './requests.ts';
 
 /** The secrets of the keys of the two accounts. */
@@ -156,6 +156,11 @@ export class Service {
 
   get memoryParts(): Memory {
     return memoryPartsOf(this.#process.pid ?? 0);
+  }
+
+  /** Bytes that it has written to files so far. */
+  get writtenBytes(): number {
+    return writtenBytesOf(this.#process.pid ?? 0);
   }
 
   /** Bytes of its SQLite database, those pages included that are still in the write-ahead log. */
