@@ -29,7 +29,7 @@ const isPort = (port: string | undefined, standard: number): boolean =>
   port === undefined || (Number(port) <= MAX_PORT && Number(port) !== standard);
 
 /** ASCII, and with the host behind two slashes: from a page of the same scheme, browsers read `https:a` as a path. */
-const RETURN_URL = /^https?:\/\/[^/\\?#@]+(?:[/?#][\x21-\x7e]*)?$/;
+const RETURN_URL = /^https?:\/\/(?=[\x21-\x7e]+$)[^/\\?#@]+(?:[/?#].*)?$/;
 /** Members of the query that the way back adds. */
 const ADDED = ['capture_session', 'status'];
 const LOCAL_NAMES: ReadonlySet<string> = new Set(['localhost', '127.0.0.1']);
