@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { ENDPOINTS } from '../src/http/endpoints.ts';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 import { inScope, onlyLong } from '../test/scope.ts';
 import { type DatabaseName, type Matrix, rankCorrelation, trendOf } from './figures.ts';
 import { measureImport } from './import.ts';
 import { measureMatrix } from './matrix.ts';
-import { resultsPage } from './report.ts';
+import { describeFiles, resultsPage } from './report.ts';
 import { ECHO, panWriter, REQUESTS } from './requests.ts';
 import { conditionsNow, FILES, readResults, render } from './results.ts';
+import { SERVER_OPTIONS } from './testbed.ts';
 
 /** A request with a write, and one with a signature; `npm run test:long` measures all of them, also over PostgreSQL and with the echo of the service. */
 const USUAL = ['tokenize 1 card, scheme 7', 'JOSE, plain'];
@@ -44,6 +46,32 @@ test('the benchmark reports figures for every request', async () => {
   const page = resultsPage({ matrix: { conditions: conditionsNow(new Date(0)), ...matrix } });
   assert.match(page, /^1970-01-01; /m);
   for (const name of names) assert.ok(page.includes(`| ${name} `), name);
+});
+
+test('the servers beside the service have its options of Node', () => {
+  const starter = readFileSync(new URL('../bin/cardvault.mjs', import.meta.url), 'utf8');
+  for (const option of SERVER_OPTIONS) assert.ok(starter.includes(`'${option}'`), option);
+});
+
+/** They are called rarely, or have a measurement of their own (`--card-form`). */
+const UNMEASURED = /^\/v1\/(account|webhooks|capture-sessions)\b/;
+
+test('every endpoint is measured, or named as one that is not', () => {
+  const toPattern = (path: string): string => path.replace(/\?.*$/, '').replace(/[:{][^/]+/g, ':');
+  const measured = new Set(REQUESTS.map(({ method, path }) => `${method} ${toPattern(path)}`));
+  const missing = ENDPOINTS.filter(({ path }) => !UNMEASURED.test(path))
+    .map(({ method, path }) => `${method} ${toPattern(path)}`)
+    .filter((each) => !measured.has(each));
+  assert.deepEqual(missing, []);
+});
+
+test('the growth of the files is compared with the table of sizes', () => {
+  const interval = { perSecond: 100, p50: 1, p99: 2, cpu: 1, memory: 1, logBytes: 1 };
+  const text = describeFiles([
+    { ...interval, seconds: 100, databaseBytes: 1_000_000 },
+    { ...interval, seconds: 200, databaseBytes: 6_000_000 },
+  ]);
+  assert.match(text, /grew by 500 bytes a request .* gives 480:/);
 });
 
 test('the import is measured beside requests', { skip: onlyLong }, async () => {

@@ -8,10 +8,10 @@ export class Child<Order extends object, Report extends object> {
   readonly #name: string;
   readonly #waiting: { resolve: (report: Report) => void; reject: (error: Error) => void }[] = [];
 
-  constructor(name: string, env?: NodeJS.ProcessEnv) {
+  constructor(name: string, env?: NodeJS.ProcessEnv, options: readonly string[] = []) {
     this.#name = name;
     this.#process = fork(join(import.meta.dirname, name), [], {
-      execArgv: [],
+      execArgv: [...options],
       ...(env !== undefined && { env }),
       // The log of a service goes where it costs a write and no disk.
       stdio: ['ignore', 'ignore', env === undefined ? 'inherit' : 'ignore', 'ipc'],

@@ -69,8 +69,9 @@ export interface Figure {
   readonly open?: { readonly perSecond: number; readonly p50: number; readonly p99: number };
 }
 
-/** The bare echo, medians over all rounds with this number of connections. */
+/** The bare echo, medians over all rounds with this number of connections. `open`: as of a request, at 70 % of its own rate. */
 export interface EchoFigure {
+  readonly open?: Figure['open'];
   readonly connections: number;
   readonly perSecond: number;
   readonly p50: number;
@@ -89,6 +90,8 @@ export interface Memory {
 }
 
 export interface Matrix {
+  /** True where rate limits count each request; results of before 2026-11-28 were made without limits. */
+  readonly isLimited?: boolean;
   readonly settings: MatrixSettings;
   readonly postgres?: string;
   readonly figures: readonly Figure[];
@@ -145,6 +148,9 @@ export interface SoakSettings {
   readonly minutes: number;
   readonly database: DatabaseName;
 }
+
+/** Each interval of a soak begins with what the service can do in so many seconds. */
+export const CAPACITY_SECONDS = 5;
 
 /** One interval of a long load. */
 export interface Interval {

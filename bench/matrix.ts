@@ -105,10 +105,11 @@ class MatrixRun {
       if (serviceEcho !== undefined) await this.#try(ECHO, count, [{ database: '-', target: serviceEcho }]);
       for (const request of requests) await this.#try(request, count, sides);
     }
+    const openEcho = await this.#openEcho();
     return {
-      settings: this.#settings,
+      ...{ settings: this.#settings, isLimited: true },
       ...(server !== undefined && { postgres: server.release }),
-      ...{ figures: this.#figures, echoes: this.#toEchoFigures(), problems: this.#problems },
+      ...{ figures: this.#figures, echoes: this.#toEchoFigures(openEcho), problems: this.#problems },
       memory: nodes.map(({ database, service }, index) => ({
         ...{ database, startMs: service.startMs, idle: idle[index] ?? Number.NaN, loaded: service.memory },
       })),
@@ -197,8 +198,21 @@ class MatrixRun {
     return { perSecond: round.perSecond, p50: round.p50, p99: round.p99 };
   }
 
-  #toEchoFigures(): EchoFigure[] {
-    return [...this.#echoes].map(([connections, rounds]) => ({ connections, ...mediansOf(rounds) }));
+  /** Shows which part of the latency at 70 % load is that of the machine and of the measurement. */
+  async #openEcho(): Promise<Figure['open']> {
+    const { openSeconds } = this.#settings;
+    const rounds = this.#echoes.get(USUAL_CONNECTIONS);
+    if (rounds === undefined || openSeconds === 0) return undefined;
+    const echo: Side = { database: '-', target: this.#echo as Target, rounds: [] };
+    await this.#testbed.connect([echo.target], USUAL_CONNECTIONS);
+    return this.#openRound(echo, ECHO, mediansOf(rounds).perSecond * OPEN_SHARE);
+  }
+
+  #toEchoFigures(open: Figure['open']): EchoFigure[] {
+    return [...this.#echoes].map(([connections, rounds]) => ({
+      ...{ connections, ...mediansOf(rounds) },
+      ...(connections === USUAL_CONNECTIONS && open !== undefined && { open }),
+    }));
   }
 }
 

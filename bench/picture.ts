@@ -38,11 +38,14 @@ export function picture({ matrix }: Results): string {
     const label = `<text x="${LABELS - 8}" y="${top + BAR + 4}" text-anchor="end">${escaped(name)}</text>`;
     return [label, ...own.map((figure, index) => bar(figure, top + index * (BAR + 1), most))];
   });
-  const { date = '', cores = 0, processor = '' } = matrix?.conditions ?? {};
+  const { date = '', cores = 0, processor = '', version = '', node = '' } = matrix?.conditions ?? {};
+  const { postgres } = matrix ?? {};
+  const versions = `cardvault ${version}, Node ${node}${postgres === undefined ? '' : `, PostgreSQL ${postgres}`}`;
   const title = `Requests a second, ${CONNECTIONS} connections, ${cores} cores (${processor}), ${date}`;
   const legend =
     `<rect class="s" x="${LABELS}" y="26" width="9" height="9"/><text class="v" x="${LABELS + 14}" y="34">SQLite</text>` +
-    `<rect class="p" x="${LABELS + 70}" y="26" width="9" height="9"/><text class="v" x="${LABELS + 84}" y="34">PostgreSQL</text>`;
+    `<rect class="p" x="${LABELS + 70}" y="26" width="9" height="9"/><text class="v" x="${LABELS + 84}" y="34">PostgreSQL</text>` +
+    `<text class="v" x="${LABELS + 170}" y="34">${escaped(versions)}</text>`;
   const height = TOP + names.length * ROW + 4;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img"><title>${escaped(title)}</title><style>${STYLE}</style>
 <text x="8" y="16">${escaped(title)}</text>${legend}

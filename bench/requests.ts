@@ -3,7 +3,7 @@ import { hashed, purchaseInJson, purchaseInXml } from './payloads.ts';
 /** The requests that are measured, as they go over the wire. */
 
 /** Records that responses leave behind: requests read them, or use each of them once. */
-export type Pool = 'tokens' | 'captures' | 'payments' | 'authorizations' | 'collected' | 'deletable';
+export type Pool = 'tokens' | 'captures' | 'payments' | 'authorizations' | 'collected' | 'deletable' | 'removable';
 
 /** The account that sends a request: the proxy settings of the second one are not the defaults. */
 export type AccountName = 'usual' | 'plain';
@@ -130,6 +130,7 @@ export const REQUESTS: readonly Request[] = [
     name: 'delete a token',
     ...{ method: 'DELETE', path: '/v1/tokens', uses: 'deletable' },
     body: (id) => JSON.stringify({ tokens: [id] }),
+    aims: { spread: 3 },
   },
   {
     name: 'create a capture',
@@ -151,9 +152,15 @@ export const REQUESTS: readonly Request[] = [
     aims: { cpu: 3, spread: 3 },
   },
   {
+    name: 'delete a capture',
+    ...{ method: 'DELETE', path: `${CAPTURE}/{id}`, uses: 'removable' },
+    aims: { spread: 3 },
+  },
+  {
     name: 'tokenize a capture',
     ...{ method: 'POST', path: `${CAPTURE}/{id}/tokenize`, reads: 'captures' },
     body: () => JSON.stringify({ tags: ['web'], scheme: 7 }),
+    aims: { spread: 3 },
   },
   { ...PAY, name: 'authorize a payment', body: payment('authorization'), aims: { cpu: 6.5, spread: 3 } },
   {
@@ -200,6 +207,7 @@ export const FILLED_BY: Readonly<Record<Pool, Request>> = {
   tokens: { ...MANY_TOKENS, name: 'tokens' },
   deletable: { ...MANY_TOKENS, name: 'deletable' },
   captures: { name: 'captures', method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
+  removable: { name: 'removable', method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
   payments: { ...PAY, name: 'payments', body: payment('authorization') },
   authorizations: { ...PAY, name: 'authorizations', body: payment('authorization') },
   collected: { ...PAY, name: 'collected', body: payment('payment') },

@@ -1,5 +1,5 @@
 import { whileFlushing } from './disk.ts';
-import { type Interval, median, type Soak, type SoakSettings } from './figures.ts';
+import { CAPACITY_SECONDS, type Interval, median, type Soak, type SoakSettings } from './figures.ts';
 import { readStolenTime } from './processes.ts';
 import { ECHO, MIX } from './requests.ts';
 import type { Service } from './service.ts';
@@ -17,7 +17,6 @@ const SHARE = 0.7;
 /** The first captures expire after a minute: from then on their deletion is a part of the load. */
 const WARM_SECONDS = 120;
 const ECHO_SECONDS = 2;
-const CAPACITY_SECONDS = 5;
 /** A minute of them: the host is never equally fast for so long. */
 const CAPACITY_ROUNDS = 12;
 

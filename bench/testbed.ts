@@ -45,6 +45,9 @@ interface RunOptions {
   readonly into?: Pool;
 }
 
+/** The options of Node with which bin/cardvault.mjs starts the service: servers that it is compared with have them too. */
+export const SERVER_OPTIONS = ['--max-semi-space-size=16'];
+
 export const NO_SECRETS: Secrets = { usual: '', plain: '' };
 /** Enough time for any number of records: filling ends by their number. */
 const FILLING_SECONDS = 600;
@@ -91,7 +94,7 @@ export class Testbed {
 
   /** Starts `node:https` alone, with a certificate of a service; with `signs` it signs each body before it responds. */
   async startBareEcho(pem: string, signs = false): Promise<Target> {
-    const child = new Child<EchoOrder, EchoReport>('bare-echo.ts');
+    const child = new Child<EchoOrder, EchoReport>('bare-echo.ts', undefined, SERVER_OPTIONS);
     this.#children.push(child as Child<object, object>);
     const { port } = await child.send({ pem, signs });
     return this.#targetOf(signs ? 'bare signing' : 'bare echo', port, NO_SECRETS, child.pid);
@@ -101,7 +104,7 @@ export class Testbed {
     // Other threads than the main one have the endpoints of the product.
     const settings = { ...settingsFor(join(this.directory, 'service echo'), ''), CARDVAULT_WORKERS: '1' };
     const secrets = await createVault(settings);
-    const child = new Child<object, EchoReport>('service-echo.ts', settings);
+    const child = new Child<object, EchoReport>('service-echo.ts', settings, SERVER_OPTIONS);
     this.#children.push(child as Child<object, object>);
     const { port } = await child.send({});
     return this.#targetOf('service echo', port, secrets, child.pid);
