@@ -148,6 +148,7 @@ describe('assets', () => {
       type: 'text/javascript; charset=utf-8',
       etag: 'W/"large"',
       variants: [{ encoding: undefined, body }],
+      decompressed: () => body,
     };
     return { body, app: serving({ page: '', named: new Map([['large.js', large]]) }) };
   };

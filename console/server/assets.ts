@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, extname, join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { createBrotliDecompress, createGunzip } from 'node:zlib';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
 import { type PublicRoute, sendInChunks } from '../../src/http/server.ts';
@@ -22,6 +21,8 @@ interface Asset {
   readonly etag: string;
   /** Variants of the build, best first; the file itself only where it has no compressed ones, which take a third of the memory. */
   readonly variants: readonly { readonly encoding: string | undefined; readonly body: Buffer }[];
+  /** The file itself, for a client that takes no compressed variant, as no browser does. Kept from its first use on. */
+  decompressed(): Buffer;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -133,8 +134,15 @@ function readAsset(file: string): Asset {
   }));
   const digest = createHash('sha256').update(body).digest('base64url').slice(0, ETAG_CHARACTERS);
   const variants = compressed.length === 0 ? [{ encoding: undefined, body }] : compressed;
+  let kept: Buffer | undefined;
+  const decompressed = (): Buffer => (kept ??= decompress(variants));
   // Weak, because all variants have the same.
-  return { type: TYPES[extname(basename(file))] ?? '', etag: `W/"${digest}"`, variants };
+  return { type: TYPES[extname(basename(file))] ?? '', etag: `W/"${digest}"`, variants, decompressed };
+}
+
+function decompress(variants: Asset['variants']): Buffer {
+  const { encoding, body } = variants.at(-1) as Asset['variants'][number];
+  return encoding === 'br' ? brotliDecompressSync(body) : gunzipSync(body);
 }
 
 /**
@@ -185,17 +193,8 @@ function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset): 
   const accepted = listAccepted(headers['accept-encoding']);
   reply.header('content-type', asset.type);
   const variant = asset.variants.find(({ encoding }) => encoding === undefined || accepted.includes(encoding));
-  if (variant === undefined) return reply.send(decompress(asset));
-  if (variant.encoding !== undefined) reply.header('content-encoding', variant.encoding);
-  return sendInChunks(reply, variant.body);
-}
-
-/** Returns the file for a client that takes no compressed variant, as no browser does. */
-function decompress({ variants }: Asset): Readable {
-  const { encoding, body } = variants.at(-1) as Asset['variants'][number];
-  const decompressor = encoding === 'br' ? createBrotliDecompress() : createGunzip();
-  decompressor.end(body);
-  return decompressor;
+  if (variant?.encoding !== undefined) reply.header('content-encoding', variant.encoding);
+  return sendInChunks(reply, variant?.body ?? asset.decompressed());
 }
 
 /** Returns the values of a list header, without those with a weight of zero. */

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { RequestListener, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { createServer, type Server, type ServerOptions } from 'node:https';
 import { type AddressInfo, createServer as createConnectionServer, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
@@ -112,7 +112,9 @@ class Listener {
   #open(address: ListenAddress, mayBeMissing: boolean, tls: ServerOptions): Promise<Server | undefined> {
     const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false };
     const routing = this.#app.routing as RequestListener;
+    const pipelined = new PipelinedRequests();
     const serve: RequestListener = (request, response) => {
+      if (!pipelined.admit(request, response)) return;
       if (this.#draining) response.shouldKeepAlive = false;
       routing(request, response);
     };
@@ -141,6 +143,27 @@ class Listener {
       });
       server.listen(address, () => resolve(server));
     });
+  }
+}
+
+/**
+ * Counts the requests that wait for the responses of earlier ones on their connection. Node reads on while no response is queued, so
+ * that one connection could leave thousands of requests in memory.
+ */
+class PipelinedRequests {
+  readonly #waiting = new WeakMap<Socket, number>();
+
+  /** Returns false when the connection has sent too many, and closes it. */
+  admit({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    // The response has its connection already where none is before it.
+    if (response.socket !== null) return true;
+    const waiting = (this.#waiting.get(socket) ?? 0) + 1;
+    if (waiting > LIMITS.pipelinedRequests) socket.destroy();
+    // Requests of the bytes that were read before are still delivered.
+    if (socket.destroyed) return false;
+    this.#waiting.set(socket, waiting);
+    response.once('close', () => this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1));
+    return true;
   }
 }
 

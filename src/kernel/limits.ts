@@ -172,6 +172,8 @@ export const LIMITS = {
   workbenchParameterCharacters: 255,
   /** Concurrent connections to each address of a listener. */
   connections: 20_000,
+  /** Requests of a connection that wait for the responses of earlier ones on it; one more closes it. Browsers and usual clients send none. */
+  pipelinedRequests: 32,
   pathParameterCharacters: 8 * 1024,
   headerBytes: 16 * 1024,
   accountNameCharacters: 255,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { assertUnreadable, assertUnreadableOrCut, dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 
@@ -114,6 +115,27 @@ describe('malformed and unusual requests', () => {
       assert.equal(index % 3 === 0, data === undefined);
       if (index % 3 === 2) assert.equal(data.tokens.length, 1);
     }
+  });
+
+  test('as many requests may wait for one connection as the limit says, and more close it', async () => {
+    // Its response waits for the database, so all of these are read before the first one responds.
+    const ask = (count: number): string =>
+      requestText('GET /readyz', { connection: 'keep-alive' }).repeat(count - 1) + requestText('GET /readyz');
+    const answered = await exchange(service, ask(LIMITS.pipelinedRequests + 1));
+    assert.deepEqual(
+      answered.map(({ status }) => status),
+      Array(LIMITS.pipelinedRequests + 1).fill(200),
+    );
+    const before = service.log.length;
+    const socket = await dial(service);
+    socket.on('error', () => undefined);
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(ask(2000));
+    socket.resume();
+    await closed;
+    await isServing();
+    const lines = service.log.slice(before).filter((line) => JSON.parse(line).route === '/readyz');
+    assert.ok(lines.length <= LIMITS.pipelinedRequests + 1, `${lines.length} of 2,000 requests were served`);
   });
 
   test('bytes after a rejected request on the same connection are a separate request', async () => {
