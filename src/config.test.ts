@@ -483,17 +483,17 @@ describe('custody of the root key', () => {
   it('may have peers that unseal each other, with custodians only', () => {
     const digits = 'ab'.repeat(32);
     const peers = {
-      CARDVAULT_UNSEAL_PORT: '8446',
+      CARDVAULT_UNSEAL_PORT: '8447',
       CARDVAULT_UNSEAL_CERT: '/c',
       CARDVAULT_UNSEAL_KEY: '/k',
-      CARDVAULT_UNSEAL_PEERS: `other.example:8446#${digits.toUpperCase().replace(/..(?=.)/g, '$&:')}, [::1]:1#${digits}`,
+      CARDVAULT_UNSEAL_PEERS: `other.example:8447#${digits.toUpperCase().replace(/..(?=.)/g, '$&:')}, [::1]:1#${digits}`,
     };
     const { unsealPeers } = parseConfig({ CARDVAULT_ROOT_KEY: 'custodians', ...peers });
     assert.deepEqual(unsealPeers, {
-      port: 8446,
+      port: 8447,
       identity: { certificate: '/c', key: '/k' },
       peers: [
-        { host: 'other.example', port: 8446, fingerprint: digits },
+        { host: 'other.example', port: 8447, fingerprint: digits },
         { host: '::1', port: 1, fingerprint: digits },
       ],
     });

@@ -653,11 +653,11 @@ export function parseConfig(variables: Variables): Config {
   );
   if (peerSettings.length > 0 && (peerSettings.length < 4 || (custody !== undefined && custody.kind !== 'custodians')))
     problems.push('CARDVAULT_UNSEAL_…: set PORT, CERT, KEY and PEERS together, with custody by custodians, or none');
-  const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE', 'CAPTURE']
+  const used = ['PRODUCTION', 'SANDBOX', 'CONSOLE', 'CAPTURE', 'UNSEAL']
     .map((listener) => values[`CARDVAULT_${listener}_PORT`])
     .filter((number) => number !== undefined && number !== 0);
   if (new Set(used).size < used.length)
-    problems.push('CARDVAULT_…_PORT: production, sandbox, console and card form need ports of their own');
+    problems.push('CARDVAULT_…_PORT: production, sandbox, console, card form and the unsealing of peers need ports of their own');
   if (problems.length > 0) throw new ConfigError(problems);
   const isCapturePortSet = (variables['CARDVAULT_CAPTURE_PORT'] ?? '') !== '';
   const credentialsFolder = variables['CREDENTIALS_DIRECTORY'] || undefined;
