@@ -15,6 +15,7 @@ import { subscriberNetwork } from '../kernel/network.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { type CardFormFile, type CardFormFiles, chooseForm, createDocuments } from './card-form-files.ts';
 import type { TokenBuckets } from './rate-limit.ts';
+import { readBody } from './request-body.ts';
 import { clientAddress, JSON_TYPE } from './send.ts';
 import type { PublicRoute } from './server.ts';
 
@@ -109,10 +110,9 @@ type Handle = PublicRoute['handle'];
 
 const get = (path: string, handle: Handle): PublicRoute => ({ method: 'GET', path, family: 'vault', handle });
 
-/** A body over the limit of a submission is refused by the handler, after what has to be refused before it. */
 const post = (path: string, handle: Handle): PublicRoute => ({
   ...{ method: 'POST', path, family: 'vault', handle },
-  bodyLimit: LIMITS.notificationBytes,
+  readsBody: true,
 });
 
 function sendScript(
@@ -231,10 +231,10 @@ const asBuyer = <T>(
 };
 
 async function submit(parts: CardFormParts, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  const body = request.body as Buffer | undefined;
+  assertOwnOrigin(request, parts.origin());
+  take(parts, request);
+  const body = await readSubmission(request);
   try {
-    assertOwnOrigin(request, parts.origin());
-    take(parts, request);
     const parse = (): Submission => parseSubmission(request, body);
     const outcome = await asBuyer(parts, request, (transaction) =>
       parts.sessions.submit(transaction, idOf(request), secretOf(request), parse),
@@ -245,6 +245,16 @@ async function submit(parts: CardFormParts, request: FastifyRequest, reply: Fast
     body?.fill(0);
   }
 }
+
+/** Returns undefined when the body is too large, which is refused after a wrong secret. */
+const readSubmission = ({ raw }: FastifyRequest): Promise<Buffer | undefined> =>
+  new Promise((resolve, reject) => {
+    readBody(raw, LIMITS.submissionBytes, (error, body) => {
+      if (error === undefined) resolve(body);
+      else if (error instanceof Failure && error.code === 'body_too_large') resolve(undefined);
+      else reject(error);
+    });
+  });
 
 function sendOutcome(reply: FastifyReply, outcome: SubmissionOutcome): FastifyReply {
   if (outcome.kind === 'completed') return sendJson(reply, { status: 'completed', ...outcome.result });
@@ -258,7 +268,7 @@ const MEMBERS = ['number', 'exp', 'name', 'cvv', 'attempt'] as const;
 function parseSubmission({ headers }: FastifyRequest, body: Buffer | undefined): Submission {
   if (!/^application\/json(?:\s*;|$)/i.test(headers['content-type'] ?? '') || headers['content-encoding'] !== undefined)
     throw new Failure('unsupported_media_type');
-  if (body !== undefined && body.length > LIMITS.submissionBytes) throw new Failure('body_too_large');
+  if (body === undefined) throw new Failure('body_too_large');
   const value = parseObject(body);
   const texts = Object.fromEntries(
     MEMBERS.map((name) => {
@@ -271,10 +281,10 @@ function parseSubmission({ headers }: FastifyRequest, body: Buffer | undefined):
   return texts;
 }
 
-function parseObject(body: Buffer | undefined): { [key: string]: Json } {
+function parseObject(body: Buffer): { [key: string]: Json } {
   let value: Json;
   try {
-    value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body ?? Buffer.alloc(0)));
+    value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(body));
   } catch {
     throw new Failure('malformed_json');
   }

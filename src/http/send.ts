@@ -57,8 +57,8 @@ export function sendFailure(
   const failure = toFailure(error);
   request.failure = failure;
   reportFailure(options, failure, request.id);
-  // The begin of the next request is unknown.
-  if (hasUnsupportedHeaders(request.raw)) reply.header('connection', 'close');
+  // The begin of the next request is unknown, or far away.
+  if (failure.code === 'body_too_large' || hasUnsupportedHeaders(request.raw)) reply.header('connection', 'close');
   const { retryAfterSeconds } = PROBLEMS[failure.code];
   if (retryAfterSeconds !== undefined) reply.header('retry-after', String(retryAfterSeconds));
   const { status, body } = renderFailure(failure, request.target?.family ?? 'vault');

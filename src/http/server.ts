@@ -151,12 +151,22 @@ export interface PublicRoute {
   readonly family: Family;
   /** Bytes; absent: `LIMITS.bodyBytes`. */
   readonly bodyLimit?: number;
+  /** True when the handler reads the body itself, after what it refuses before, and clears all of it. */
+  readonly readsBody?: boolean;
   handle(request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply>;
 }
 
 export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRoute[], reporting: Reporting): void {
   for (const route of routes) {
-    const { method, path, bodyLimit = LIMITS.bodyBytes, handle } = route;
+    const { method, path, bodyLimit = LIMITS.bodyBytes, readsBody = false, handle } = route;
+    const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      try {
+        await handle(request, reply);
+      } catch (error) {
+        // A client that left before the end of its response is no failure.
+        if (!reply.sent) sendFailure(reporting, error, request, reply);
+      }
+    };
     app.servedPaths.add(route);
     app.route({
       method,
@@ -167,7 +177,9 @@ export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRou
         request.target = route;
         reply.headers(commonHeaders(reporting, request));
         reportWhenClosed(reporting, request, reply);
-        done(hasUnsupportedHeaders(request.raw) ? new Failure('malformed_request') : undefined);
+        if (hasUnsupportedHeaders(request.raw)) done(new Failure('malformed_request'));
+        else if (!readsBody) done();
+        else void respond(request, reply);
       },
       handler: handle,
     });

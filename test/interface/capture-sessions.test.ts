@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { cardFormHeaders } from '../../src/http/card-form.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
@@ -349,6 +350,20 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       headers: { 'accept-encoding': 'br' },
     });
     assert.ok(Number(compressed.headers['content-length'] ?? 0) <= 8 * 1024);
+  });
+
+  test('refuse a large body after what comes before it, and read no more of it', async () => {
+    const session = await open();
+    const large = `{"number":"${'4'.repeat(LIMITS.notificationBytes)}"}`;
+    const elsewhere = await form('POST', session, '', large, { origin: ORIGIN });
+    assert.equal(elsewhere.status, 403);
+    const wrong = await form('POST', { ...session, secret: 'wrong' }, '', large);
+    assert.equal(wrong.status, 401);
+    const own = await form('POST', session, '', large);
+    assert.deepEqual([own.status, own.headers['connection']], [413, 'close']);
+    const typeless = await form('POST', { ...session, secret: 'wrong' }, '', 'x', { 'content-type': ';;' });
+    assert.equal(typeless.status, 401);
+    assert.equal((await submit(session)).status, 200);
   });
 
   test('are read by no other origin, whatever the response', async () => {
