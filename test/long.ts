@@ -6,7 +6,7 @@ import { SCOPE } from './scope.ts';
  * Runs `npm run test:long`: what takes too many minutes for every change. All tests run in the scope `long`: every suite
  * of the interface over both databases, every page of the console in both color schemes, all widths and both languages,
  * 20 crashes. Then the time that each page of the console and the card form take, the simulation of payments over many seeds,
- * all faults of `npm run chaos`, the databases beside the machine's PostgreSQL, and the mutation run. Each part runs also when
+ * all faults of `npm run chaos`, also with three request threads over both databases, the databases beside the machine's PostgreSQL, and the mutation run. Each part runs also when
  * one before it failed; arguments select parts by name. The exit code is 1 when any part failed.
  */
 const root = join(import.meta.dirname, '..');
@@ -16,6 +16,8 @@ const PARTS: readonly { readonly name: string; readonly script: string; readonly
   { name: 'card-form-times', script: 'test/browser/card-form-times.ts' },
   { name: 'simulation', script: 'test/simulation/soak.ts', args: ['--seeds', '500'] },
   { name: 'chaos', script: 'test/chaos/run.ts' },
+  { name: 'chaos-threads', script: 'test/chaos/run.ts', args: ['--workers', '3'] },
+  { name: 'chaos-sqlite', script: 'test/chaos/run.ts', args: ['--sqlite', '--workers', '3'] },
   { name: 'databases', script: 'test/databases.ts' },
   { name: 'mutation', script: 'test/mutation/run.ts' },
 ];

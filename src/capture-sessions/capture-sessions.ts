@@ -32,6 +32,7 @@ import {
 import {
   changeSession,
   completeSession,
+  expireSession,
   findSession,
   findSessionById,
   insertSession,
@@ -129,6 +130,18 @@ export class CaptureSessions {
     transaction.write(await insertSession(this.#keyring, session, digestOf(secret)));
     transaction.record(sessionEvent('capture-session.created', session, { result: settings.goal.result }));
     return { session, secret };
+  }
+
+  /**
+   * Returns a session to its merchant. An expired one is ended in the database too: a submission that was in time, and whose commit
+   * has to wait, cannot complete it after the merchant has read that it expired. Throws `unknown_session`.
+   */
+  async show(transaction: Transaction, tenant: Tenant, id: string): Promise<SessionView> {
+    const view = await this.get(tenant, id);
+    const { session } = view;
+    if (session.status === 'open' && statusAt(session, this.#time.latestNow()) === 'expired')
+      transaction.write(expireSession(session));
+    return view;
   }
 
   /** Throws `unknown_session`. */

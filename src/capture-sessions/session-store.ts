@@ -54,6 +54,8 @@ const LIST = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and (cr
 const OPEN = `${OF_TENANT} and id = ? and status = 'open' and attempts = ? and expires_at > ?`;
 const COMPLETE = `update capture_sessions set status = 'completed', ended_at = ?, attempt = ?, result = ? where ${OPEN}`;
 const END = `update capture_sessions set status = ?, attempts = ?, ended_at = ? where ${OPEN}`;
+const EXPIRE = `update capture_sessions set status = 'expired', ended_at = expires_at
+  where ${OF_TENANT} and id = ? and status = 'open' and attempts = ?`;
 const LIST_REMOVABLE = 'select account, environment, id from capture_sessions where expires_at <= ? limit ?';
 const DELETE = `delete from capture_sessions where ${OF_TENANT} and id = ?`;
 
@@ -212,6 +214,10 @@ export const changeSession = (
   { status, attempts }: Pick<Session, 'status' | 'attempts'>,
   now: number,
 ): Write => write(END, [status, attempts, status === 'open' ? null : now, ...condition(session, now)], 1);
+
+/** Ends an open session whose time is over. Conflicts unless it is still as it was read. */
+export const expireSession = ({ tenant, id, attempts }: Session): Write =>
+  write(EXPIRE, [tenant.account, tenant.environment, id, attempts], 1);
 
 /** Deletes sessions that expired before a time; returns how many. An index has them in this order, so that no other is read. */
 export async function removeSessions(database: Database, expiredBefore: number, limit: number): Promise<number> {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { CaptureSessions } from '../../src/capture-sessions/capture-sessions.ts';
+import { Captures } from '../../src/captures/captures.ts';
 import { cardFormHeaders } from '../../src/http/card-form.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { Vault } from '../../src/vault/vault.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
@@ -208,6 +211,26 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.equal((await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 400);
     assert.equal((await form('GET', session, '/session')).status, 404);
     await untilPasses(async () => assert.equal(await rowsOf(session), 0));
+  });
+
+  test('that their merchant has seen expired are not completed by a submission that was in time', async () => {
+    const session = await open({ ...CAPTURE, expires_in: 1 });
+    const { core } = service;
+    const vault = new Vault(core);
+    const sessions = new CaptureSessions({ ...core, vault, captures: new Captures({ ...core, vault }) });
+    const submission = { number: luhnPan('4'), exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
+    const outcome = await core.transactions.run({ origin: { actor: { type: 'buyer' } } }, async (transaction) => {
+      const made = await sessions.submit(transaction, session.id, session.secret, () => submission);
+      if (transaction.attempt > 0) return made;
+      // The commit has to wait until the time is over.
+      assert.equal(made.kind, 'completed');
+      service.advance(MINUTE);
+      assert.equal((await show(session)).status, 'expired');
+      return made;
+    });
+    assert.deepEqual(outcome, { kind: 'ended', status: 'expired' });
+    const shown = await show(session);
+    assert.deepEqual([shown.status, shown.ended_at], ['expired', shown.expires_at]);
   });
 
   test('that ended before their time are unknown a day after their end, and removed a day after their time', async () => {

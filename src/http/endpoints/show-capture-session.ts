@@ -50,6 +50,7 @@ export const showCaptureSession = defineEndpoint({
     },
   },
   async run(call) {
-    return formatSession(await call.services.captureSessions.get(call.tenant, pathParameter(call, 'id')));
+    const id = pathParameter(call, 'id');
+    return formatSession(await call.services.captureSessions.show(call.transaction, call.tenant, id));
   },
 });
