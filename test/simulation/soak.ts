@@ -17,16 +17,20 @@ const { values } = parseArgs({
 });
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-const totals = { seeds: 0, failed: 0, payments: 0, crashes: 0, acknowledged: 0, checks: 0, resolutions: 0 };
+const totals = { seeds: 0, failed: 0, payments: 0, crashes: 0, acknowledged: 0, checks: 0, resolutions: 0, events: 0 };
 for (let seed = Number(values.from); seed < Number(values.from) + Number(values.seeds); seed++) {
   for (const processor of values.processor.split(',') as Plan['processor'][]) {
-    const report = await simulate({ seed, processor, requests: Number(values.requests), hasUsers: values.users });
+    // Events take part in every second seed: their timers change the order of everything else.
+    const events = seed % 2 === 0 ? { webhooks: 'sent' as const } : {};
+    const requests = Number(values.requests);
+    const report = await simulate({ seed, processor, requests, hasUsers: values.users, ...events });
     totals.seeds++;
     totals.payments += report.payments;
     totals.crashes += report.crashes;
     totals.acknowledged += report.acknowledged;
     totals.checks += report.checks;
     totals.resolutions += report.resolutions;
+    totals.events += report.events;
     if (report.faults.length === 0) continue;
     totals.failed++;
     say(
