@@ -36,14 +36,24 @@ function treeOf(root: number): number[] {
   return tree;
 }
 
+const cpuOfThread = (pid: number, thread: string): number =>
+  Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]) / NS_PER_US;
+
 /** Returns the CPU time of all threads of a process and of its children so far, in microseconds. */
 export function cpuOf(root: number): number {
   if (process.platform !== 'linux') return Number.NaN;
-  let nanoseconds = 0;
+  let microseconds = 0;
   for (const pid of treeOf(root))
-    for (const thread of list(`/proc/${pid}/task`))
-      nanoseconds += Number(readIfThere(`/proc/${pid}/task/${thread}/schedstat`).split(' ')[0]);
-  return nanoseconds / NS_PER_US;
+    for (const thread of list(`/proc/${pid}/task`)) microseconds += cpuOfThread(pid, thread);
+  return microseconds;
+}
+
+/** Returns the CPU time of the threads of a process that have this name so far, in microseconds. */
+export function cpuOfThreads(pid: number, name: string): number {
+  const threads = list(`/proc/${pid}/task`).filter(
+    (thread) => readIfThere(`/proc/${pid}/task/${thread}/comm`).trim() === name,
+  );
+  return threads.reduce((sum, thread) => sum + cpuOfThread(pid, thread), 0);
 }
 
 /** Ticks of all cores since the start of the machine, and those of them that it waited because the host ran other machines. */

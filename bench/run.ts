@@ -13,6 +13,7 @@ import { conditionsNow, FILES, readResults, writeResults } from './results.ts';
 import { measureRotation } from './rotation.ts';
 import { withSection } from './sections.ts';
 import { measureSoak } from './soak.ts';
+import { measureThreads, threadSection } from './threads.ts';
 
 /** `npm run bench`: measures, prints the tables, and writes them at the end of a whole measurement. `bench/README.md` explains it. */
 const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlite|postgres] [--connections N,N] [--rounds N] [--seconds N]
@@ -22,6 +23,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --card-form [--database sqlite|postgres] [--rounds N] [--seconds N]
+       npm run bench -- --threads [--rounds N] [--seconds N]
        npm run bench -- --memory [--rounds N] [--seconds N]
        npm run bench -- --import MILLIONS [--database sqlite|postgres]
 --no-write prints the tables and writes no file.
@@ -53,6 +55,7 @@ const DEFAULTS = {
   requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
   rotation: { rounds: 10, seconds: 3 },
   cardForm: { rounds: 8, seconds: 5 },
+  threads: { rounds: 5, seconds: 2, workers: [1, 2, 4] },
   memory: { rounds: 3, seconds: 6, settleSeconds: 10, workers: [1, 2, 3, 4] },
 };
 
@@ -75,6 +78,7 @@ function parse() {
         'request-log': { type: 'boolean', default: false },
         'card-form': { type: 'boolean', default: false },
         memory: { type: 'boolean', default: false },
+        threads: { type: 'boolean', default: false },
         import: { type: 'string' },
         'no-write': { type: 'boolean', default: false },
       },
@@ -178,6 +182,11 @@ async function reportMemory(): Promise<never> {
   return reportSection('memory', memorySection(figures, conditionsNow(new Date())));
 }
 
+async function reportThreads(): Promise<never> {
+  const figures = await measureThreads({ ...DEFAULTS.threads, ...roundsOf(DEFAULTS.threads) }, print);
+  return reportSection('threads', threadSection(figures, conditionsNow(new Date())));
+}
+
 function reportSection(name: string, section: string): never {
   process.stdout.write(`${section}\n`);
   if (!values['no-write']) writeFileSync(FILES.page, withSection(readFileSync(FILES.page, 'utf8'), name, section));
@@ -189,6 +198,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 if (values['request-log']) await reportRequestLog();
 if (values['card-form']) await reportCardForm();
 if (values.memory) await reportMemory();
+if (values.threads) await reportThreads();
 if (values.rotation !== undefined) {
   const settings = { ...roundsOf(DEFAULTS.rotation), tokens: Number(values.rotation) * 1e6 };
   await measureRotation(settings, print);

@@ -11,7 +11,7 @@ import { parseConfig } from '../src/config.ts';
 import { type OpenCore, openCore } from '../src/core.ts';
 import { systemClocks } from '../test/fixtures/clock.ts';
 import { freePort } from '../test/fixtures/postgres-server.ts';
-import { cpuOf, type Memory, memoryPartsOf, writtenBytesOf } from './processes.ts';
+import { cpuOf, cpuOfThreads, type Memory, memoryPartsOf, writtenBytesOf } from './processes.ts';
 import type { AccountName } from './requests.ts';
 
 /** The secrets of the keys of the two accounts. */
@@ -148,6 +148,11 @@ export class Service {
   /** CPU microseconds of all threads so far. */
   get cpu(): number {
     return cpuOf(this.#process.pid ?? 0);
+  }
+
+  /** CPU microseconds of the thread that writes to SQLite. */
+  get writerCpu(): number {
+    return cpuOfThreads(this.#process.pid ?? 0, 'sqlite-writer');
   }
 
   /** Bytes. */

@@ -210,7 +210,7 @@ interface WorkerParts {
 }
 
 const startThread: WorkersOptions['newThread'] = (data, transferList) =>
-  new Worker(new URL('./worker.ts', import.meta.url), { workerData: data, transferList });
+  new Worker(new URL('./worker.ts', import.meta.url), { name: 'requests', workerData: data, transferList });
 
 /** Prepares the request threads. */
 function createWorkers(

@@ -111,7 +111,10 @@ export class Checkpoints {
     this.#file ??= openSync(this.#path, 'r');
     if (this.#thread !== undefined) return this.#thread;
     const workerData = { path: this.#path, file: this.#file };
-    this.#thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), { workerData });
+    this.#thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
+      name: 'sqlite-copier',
+      workerData,
+    });
     return this.#thread;
   }
 }

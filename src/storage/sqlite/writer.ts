@@ -6,7 +6,10 @@ export class Writer {
 
   /** `onEnd`: called with the reason when the thread has ended in any way. */
   constructor(path: string, onEnd: (reason: string) => void) {
-    this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), { workerData: { path } });
+    this.#thread = new Worker(new URL('./writer-thread.ts', import.meta.url), {
+      name: 'sqlite-writer',
+      workerData: { path },
+    });
     this.#thread.on('error', (error) => onEnd(error instanceof Error ? error.message : 'an error'));
     this.#thread.on('exit', () => onEnd('the writer ended'));
   }
