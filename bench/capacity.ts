@@ -7,13 +7,21 @@ const CONNECTIONS = 64;
 const BUSY = 0.6;
 /** Disk beside the rows: free pages, the write-ahead log, room to grow. */
 const DISK_FACTOR = 1.5;
+/** A node with its caches, in gigabytes; and the part of the size of the tokens that their indexes are, which have to be in memory. */
+const MEMORY = { node: 0.5, indexes: 1 / 3 };
+/** Pages at random places that a card changes in a large vault. */
+const PAGES_OF_CARD = 3;
 /** Dollars a month. */
-const PRICES = { core: 30, gigabyte: 0.1 };
+const PRICES = { core: 30, gigabyte: 0.1, memory: 4 };
+/** Gigabytes of memory that come with a core. */
+const MEMORY_OF_CORE = 4;
 /** Bytes of a card when no growth was measured. */
 const USUAL_BYTES = { SQLite: 395, PostgreSQL: 694 };
+/** Six of ten requests tokenize a card. */
+const SHARE_OF_CARDS = 0.6;
 /** Requests of a merchant, in tenths. */
 const MIX: readonly { readonly request: string; readonly share: number }[] = [
-  { request: 'tokenize 1 card, scheme 7', share: 0.6 },
+  { request: 'tokenize 1 card, scheme 7', share: SHARE_OF_CARDS },
   { request: 'create a capture', share: 0.2 },
   { request: 'authorize a payment', share: 0.2 },
 ];
@@ -67,19 +75,27 @@ function examples(results: Results, figures: readonly Figure[]): Table {
       );
       const gigabytes = (cards * bytesOfCard(results, database) * DISK_FACTOR) / 1e9;
       const cores = Math.ceil(nodes) + Math.ceil(server);
+      const indexes = (cards * bytesOfCard(results, database) * MEMORY.indexes) / 1e9;
+      const more = Math.max(0, MEMORY.node + indexes - cores * MEMORY_OF_CORE);
+      const pages = perSecond * SHARE_OF_CARDS * PAGES_OF_CARD;
       return [
         whole(cards),
         whole(perSecond),
         database,
         whole(Math.ceil(nodes)),
         database === 'SQLite' ? '-' : whole(Math.ceil(server)),
+        `${whole(Math.ceil(MEMORY.node + indexes))} GB`,
         `${whole(Math.ceil(gigabytes))} GB`,
-        `$${whole(cores * PRICES.core + gigabytes * PRICES.gigabyte)}`,
+        database === 'SQLite' ? whole(pages) : '-',
+        `$${whole(cores * PRICES.core + gigabytes * PRICES.gigabyte + more * PRICES.memory)}`,
       ];
     }),
   );
   return [
-    ['cards', 'requests a second', 'database', 'cores of nodes', 'cores of the database', 'disk', 'a month'],
+    [
+      ...['cards', 'requests a second', 'database', 'cores of nodes', 'cores of the database', 'memory', 'disk'],
+      ...['random pages a second', 'a month'],
+    ],
     ...rows,
   ];
 }
@@ -97,7 +113,9 @@ export function capacityTables(results: Results): string {
 ${aligned(perThousand(figures))}
 
 A card takes ${bytes}. The examples send six tokenizations, two captures and two authorizations of ten requests; they have ${Math.round((DISK_FACTOR - 1) * 100)} % of
-free disk, and cost $${PRICES.core} a core and $${PRICES.gigabyte} a gigabyte each month.
+free disk and the indexes of the tokens in memory. A large vault writes ${PAGES_OF_CARD} pages of 4 KiB at random places for each card: over SQLite, where the disk takes fewer a second, or one writer
+is not enough, use PostgreSQL, which gathers the changes of a page in its memory. They cost each month $${PRICES.core} a core with ${MEMORY_OF_CORE} GB of memory, $${PRICES.memory} for each
+further gigabyte of memory, and $${PRICES.gigabyte} for each of the disk.
 
 ${aligned(examples(results, figures))}
 `;
