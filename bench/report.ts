@@ -107,18 +107,29 @@ const echoTable = ({ echoes }: Matrix): Table => [
   ]),
 ];
 
+/** Shares of the CPU of a request that its signatures should take at least. */
+const SIGNING_AIMS: Readonly<Record<string, number>> = { JOSE: 0.85, 'WS-Security': 0.75 };
+/** It does what a signed request does without its message: it reads tokens, writes an audit record and responds. */
+const WITHOUT_MESSAGE = 'hash with 3 placeholders';
+
 const signingTable = (figures: readonly Figure[]): Table => [
-  ['request', 'database', 'a second', 'CPU us', 'of that signing alone', 'of that a bare server that signs'],
+  [
+    ...['request', 'database', 'a second', 'CPU us', 'of that signing alone', 'if the message cost nothing', 'aim'],
+    'of that a bare server that signs',
+  ],
   ...figures
     .filter(({ signing }) => signing !== undefined)
-    .map(({ request, database, perSecond, cpu, signing = Number.NaN, bareSigning = Number.NaN }) => [
-      request,
-      database,
-      whole(perSecond),
-      whole(cpu),
-      `${whole(signing * 100)} %`,
-      `${whole(bareSigning * 100)} %`,
-    ]),
+    .map(({ request, database, perSecond, cpu, signing = Number.NaN, bareSigning = Number.NaN }) => {
+      const least = figures.find((each) => each.request === WITHOUT_MESSAGE && each.database === database)?.cpu;
+      const alone = signing * cpu;
+      const aim = Object.entries(SIGNING_AIMS).find(([name]) => request.startsWith(name))?.[1] ?? Number.NaN;
+      return [
+        ...[request, database, whole(perSecond), whole(cpu), `${whole(signing * 100)} %`],
+        least === undefined ? '-' : `${whole((alone / (alone + least)) * 100)} %`,
+        verdict(`≥ ${whole(aim * 100)} %`, signing >= aim),
+        `${whole(bareSigning * 100)} %`,
+      ];
+    }),
 ];
 
 const MEGABYTE = 1e6;
@@ -170,7 +181,7 @@ ${aligned(byConnections(matrix))}
 ## The bare echo
 
 ${aligned(echoTable(matrix))}
-${signing.length === 1 ? '' : `\n## Signatures\n\nCPU of a request, and the share of it that RSA-2048 signatures alone take, made in the same round in a process of their own: two for nested\nJOSE, else one. The last column is the share that a bare \`node:https\` server takes for one request with these signatures: what is beyond it is the work\nof the vault. [Capacity](../docs/capacity.md) has the parts of it.\n\n${aligned(signing)}\n`}
+${signing.length === 1 ? '' : `\n## Signatures\n\nCPU of a request, and the share of it that RSA-2048 signatures alone take, made in the same round in a process of their own: two for nested\nJOSE, else one. "If the message cost nothing" is the share beside a hash with three placeholders, which reads tokens, writes an audit record and responds: the most that\na signed request could reach. The last column is the share that a bare \`node:https\` server takes for one request with these signatures: what is beyond it is the work\nof the vault. [Capacity](../docs/capacity.md) has the parts of it.\n\n${aligned(signing)}\n`}
 ## Memory and start
 
 Resident memory of the service ${settings.settleSeconds} s after the start, and after all requests above.
