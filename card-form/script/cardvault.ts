@@ -67,7 +67,8 @@ export class CardForm {
   #isDestroyed = false;
   /** Why there is no form, until it is ready. */
   #failure: string | undefined;
-  readonly #readyTimer: number;
+  /** Fails the form when its document does not connect in time; begins again with each document in the frame. */
+  #readyTimer: number | undefined;
   #submission: Pending | undefined;
 
   constructor(place: Element, options: MountOptions) {
@@ -84,7 +85,7 @@ export class CardForm {
     // A frame that was moved or reloaded starts empty, with a new handshake.
     frame.addEventListener('load', () => this.#connect());
     this.#frame = frame;
-    this.#readyTimer = window.setTimeout(() => this.#fail('unavailable'), READY_MS);
+    this.#awaitReady();
     place.append(frame);
   }
 
@@ -134,10 +135,16 @@ export class CardForm {
     this.#settle((submission) => submission.reject(new CardVaultError('destroyed')));
   }
 
+  #awaitReady(): void {
+    window.clearTimeout(this.#readyTimer);
+    this.#readyTimer = window.setTimeout(() => this.#fail('unavailable'), READY_MS);
+  }
+
   #connect(): void {
     if (this.#isDestroyed) return;
     this.#port?.close();
     this.#isReady = false;
+    this.#awaitReady();
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }: MessageEvent<Report>) => this.#receive(data);
     this.#port = port1;
