@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, mock, test } from 'node:test';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { VERSION } from '../../src/version.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -8,16 +8,16 @@ import { untilPasses } from '../fixtures/until-passes.ts';
 import { type ReceivedWebhook, startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import { type Merchant, newMerchant, processed, REJECTED, TIMES_OUT } from './payment-requests.ts';
 
-/** Verifies as the specification says, apart from the code of the service; tests with its library are in `receivers`. */
-function isSigned({ headers, body }: ReceivedWebhook, secret: string): boolean {
-  const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
-  const expected = mac.update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`).digest();
-  return String(headers['webhook-signature'])
-    .split(' ')
-    .some((each) => {
-      const given = Buffer.from(each.slice('v1,'.length), 'base64');
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    });
+type Signed = Pick<ReceivedWebhook, 'headers' | 'body'>;
+
+/** Verifies with the library of Standard Webhooks, as merchants do. `now`: the time of the service, which tests advance. */
+function verify({ headers, body }: Signed, secret: string, now: number): unknown {
+  mock.timers.enable({ apis: ['Date'], now });
+  try {
+    return new Webhook(secret).verify(body, headers as Record<string, string>);
+  } finally {
+    mock.timers.reset();
+  }
 }
 
 describe('webhooks', { timeout: 120_000 }, () => {
@@ -67,6 +67,15 @@ describe('webhooks', { timeout: 120_000 }, () => {
       return found;
     });
 
+  const assertVerified = (received: ReceivedWebhook, secret: string): void =>
+    assert.deepEqual(verify(received, secret, service.now()), received.event);
+  const assertUnverified = (received: Signed, secret: string, message: string): void =>
+    assert.throws(
+      () => verify(received, secret, service.now()),
+      (error) => error instanceof WebhookVerificationError && error.message === message,
+    );
+  const NO_MATCH = 'No matching signature found';
+
   test('tell what happens to payments, signed, with the data of the lookup', async () => {
     const me = await newMerchant(service);
     const { secret } = await create(me, ['*'], 'all');
@@ -82,7 +91,7 @@ describe('webhooks', { timeout: 120_000 }, () => {
       'payment.refunded',
     ]);
     for (const each of received) {
-      assert.ok(isSigned(each, secret));
+      assertVerified(each, secret);
       assert.match(each.id, /^evt_[a-z]{25}$/);
       assert.equal(each.headers['content-type'], 'application/json');
       assert.equal(each.headers['user-agent'], `cardvault/${VERSION}`);
@@ -177,21 +186,53 @@ describe('webhooks', { timeout: 120_000 }, () => {
     receiver.respond = (_, response) => void response.writeHead(204).end();
   });
 
-  test('are signed with the old secret too during an overlap', async () => {
+  test('are verified by the library of Standard Webhooks, unless anything of them was altered', async () => {
+    const me = await newMerchant(service);
+    const { secret } = await create(me, ['payment.declined'], 'verified');
+    await me.order('authorization', { amount: REJECTED });
+    const [received] = await requestsTo('verified', 1, true);
+    assert.ok(received);
+    assertVerified(received, secret);
+    const { headers, body } = received;
+    const at = Number(headers['webhook-timestamp']);
+    const tampered = [
+      { headers, body: body.replace('payment.declined', 'payment.collected') },
+      { headers, body: `${body} ` },
+      { headers: { ...headers, 'webhook-id': `evt_${'a'.repeat(25)}` }, body },
+      { headers: { ...headers, 'webhook-timestamp': `${at + 1}` }, body },
+    ];
+    for (const each of tampered) assertUnverified(each, secret, NO_MATCH);
+    assertUnverified(
+      { headers: { ...headers, 'webhook-timestamp': `${at - 600}` }, body },
+      secret,
+      'Message timestamp too old',
+    );
+  });
+
+  test('are signed with the old secret too during an overlap, and with two secrets at most', async () => {
     const me = await newMerchant(service);
     const { id, secret } = await create(me, ['payment.declined'], 'rotated');
-    const rotated = await service.call('POST', `/v1/webhooks/${id}/rotate`, {
-      key: me.key,
-      body: { overlap_minutes: 5 },
-    });
-    service.advance(3 * SECOND);
-    await me.order('authorization', { amount: REJECTED });
-    const [first] = await requestsTo('rotated', 1);
-    assert.ok(first !== undefined && isSigned(first, secret) && isSigned(first, rotated.json.data.secret));
+    const rotate = async (): Promise<string> => {
+      const body = { overlap_minutes: 5 };
+      const { json } = await service.call('POST', `/v1/webhooks/${id}/rotate`, { key: me.key, body });
+      service.advance(3 * SECOND);
+      return json.data.secret;
+    };
+    const receive = async (number: number): Promise<ReceivedWebhook> => {
+      await me.order('authorization', { amount: REJECTED });
+      return (await requestsTo('rotated', number, true))[number - 1] ?? assert.fail();
+    };
+    const second = await rotate();
+    const overlapping = await receive(1);
+    for (const each of [secret, second]) assertVerified(overlapping, each);
+    const third = await rotate();
+    const again = await receive(2);
+    for (const each of [second, third]) assertVerified(again, each);
+    assertUnverified(again, secret, NO_MATCH);
     service.advance(6 * MINUTE);
-    await me.order('authorization', { amount: REJECTED });
-    const [, second] = await requestsTo('rotated', 2);
-    assert.ok(second !== undefined && !isSigned(second, secret) && isSigned(second, rotated.json.data.secret));
+    const last = await receive(3);
+    assertVerified(last, third);
+    for (const each of [secret, second]) assertUnverified(last, each, NO_MATCH);
   });
 
   test('are tried once on request, also while disabled, ten times a minute', async () => {
