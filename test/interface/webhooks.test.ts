@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, before, describe, mock, test } from 'node:test';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
@@ -298,17 +299,30 @@ describe('webhooks', { timeout: 120_000 }, () => {
     assert.equal(status, 400);
   });
 
-  test('of an endpoint that does not respond delay no other endpoint', async () => {
+  test('of endpoints that respond late or never delay no other endpoint', async () => {
     const [slow, quick] = [await newMerchant(service), await newMerchant(service)];
-    await create(slow, ['*'], 'slow');
+    await create(slow, ['*'], 'mute');
+    const { id } = await create(slow, ['*'], 'late');
     await create(quick, ['*'], 'quick');
+    let isLate = true;
+    const late: ServerResponse[] = [];
     receiver.respond = ({ path }, response) => {
-      if (path === '/quick') response.writeHead(204).end();
+      if (path === '/late' && isLate) late.push(response);
+      else if (path !== '/mute') response.writeHead(204).end();
     };
     for (let count = 0; count < 30; count++) await slow.order('authorization', { amount: REJECTED });
     await quick.order('authorization', { amount: REJECTED });
     await requestsTo('quick', 1);
-    assert.ok(receiver.received.filter(({ path }) => path === '/slow').length <= 10);
+    for (const slowOne of ['/mute', '/late'])
+      assert.ok(receiver.received.filter(({ path }) => path === slowOne).length <= 10, slowOne);
+    isLate = false;
+    for (const response of late) response.writeHead(204).end();
+    await requestsTo('late', 30, true);
+    await untilPasses(async () => {
+      service.advance(SECOND);
+      const list = `/v1/webhooks/${id}/deliveries?status=delivered`;
+      assert.equal((await service.call('GET', list, { key: slow.key })).json.data.deliveries.length, 30);
+    });
     receiver.respond = (_, response) => void response.writeHead(204).end();
   });
 });
