@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, mock, test } from 'node:test';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
@@ -27,7 +28,11 @@ describe('webhooks', { timeout: 120_000 }, () => {
   before(async () => {
     receiver = await startWebhookReceiver();
     service = await startTestService({
-      variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8', CARDVAULT_WEBHOOK_SCHEDULE: '5s,5m' },
+      variables: {
+        CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8',
+        CARDVAULT_WEBHOOK_SCHEDULE: '5s,5m',
+        CARDVAULT_RATE_LIMIT_CAPTURE: '0',
+      },
     });
   });
   after(async () => {
@@ -136,6 +141,91 @@ describe('webhooks', { timeout: 120_000 }, () => {
     const [received] = await requestsTo('tokens', 1);
     assert.deepEqual(received?.event.data, { token });
     assert.ok(!received?.body.includes(pan));
+  });
+
+  /** Opens a session of the card form, and returns what submits a card to it and what its GET responds. */
+  async function openSession({ key }: Pick<Merchant, 'key'>, settings: object) {
+    const body = { allowed_origins: ['https://shop.example.com'], ...settings };
+    const { status, json, text } = await service.call('POST', '/v1/capture-sessions', { key, body });
+    assert.equal(status, 200, text);
+    const { id, client_secret: secret } = json.data;
+    const origin = `https://localhost:${service.ports.cards}`;
+    const headers = { origin, authorization: `Bearer ${secret}` };
+    return {
+      id: id as string,
+      secret: secret as string,
+      submit: (number: string, attempt: string = randomUUID()) =>
+        service.call('POST', `/v1/card/${id}`, {
+          environment: 'cards',
+          headers,
+          body: { number, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt },
+        }),
+      show: async () => (await service.call('GET', `/v1/capture-sessions/${id}`, { key })).json.data,
+    };
+  }
+  const OF_CAPTURE = { amount: 100, currency: 'USD', ttl: 10 };
+  /** What a submission writes, by table. */
+  async function rowsOf(account: string, session: string) {
+    const { database } = service.core;
+    const count = async (table: string): Promise<number> =>
+      (await database.read(`select 1 as found from ${table} where account = ?account`, account)).length;
+    const audited = await database.read('select record from journal where account = ?account', account);
+    const [row] = await database.read('select status from capture_sessions where id = ?', session);
+    return {
+      session: row?.['status'],
+      captures: await count('captures'),
+      events: await count('webhook_events'),
+      deliveries: await count('webhook_deliveries'),
+      records: audited.filter(({ record }) => `${record}`.includes('"capture-session.completed"')).length,
+    };
+  }
+
+  test('tell once of a card session that was completed or has failed, with the data of its GET', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['capture_session.completed', 'capture_session.failed'], 'cards');
+    const pan = luhnPan('411111');
+    const captured = await openSession(me, OF_CAPTURE);
+    const attempt = randomUUID();
+    for (let count = 0; count < 2; count++) assert.equal((await captured.submit(pan, attempt)).status, 200);
+    const tokenized = await openSession(me, { result: 'token', scheme: 7 });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => tokenized.submit(luhnPan('411111'))));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 9 }, () => 410)]);
+    const failed = await openSession(me, { ...OF_CAPTURE, accepted_brands: ['amex'] });
+    for (let count = 0; count < 12; count++) assert.notEqual((await failed.submit(pan)).status, 200);
+    const received = await requestsTo('cards', 3, true);
+    for (const [{ id, secret, show }, type] of [
+      [captured, 'capture_session.completed'],
+      [tokenized, 'capture_session.completed'],
+      [failed, 'capture_session.failed'],
+    ] as const) {
+      const told = received.filter(({ event }) => event.data.id === id);
+      const [{ event, body }, ...more] = told as [ReceivedWebhook, ...ReceivedWebhook[]];
+      const shown = await show();
+      assert.deepEqual([event.type, event.environment, event.data, more], [type, 'sandbox', shown, []]);
+      assert.ok(event.timestamp >= shown.created_at && event.timestamp <= shown.expires_at);
+      for (const text of [pan, 'Ana Lopez', secret]) assert.ok(!body.includes(text), body);
+    }
+    assert.equal((await rowsOf(me.account, captured.id)).events, 3);
+  });
+
+  test('of a card session are written in the commit of its capture and audit record, or not at all', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['capture_session.completed'], 'atomic');
+    const { id, submit } = await openSession(me, OF_CAPTURE);
+    const nothing = { session: 'open', captures: 0, events: 0, deliveries: 0, records: 0 };
+    const pan = luhnPan('411111');
+    for (const table of ['webhook_events', 'webhook_deliveries', 'captures', 'journal']) {
+      const rename = (from: string, to: string) =>
+        service.core.database.commit({ writes: [{ sql: `alter table ${from} rename to ${to}`, rows: [[]] }] });
+      await rename(table, 'unavailable');
+      const { status } = await submit(pan).finally(() => rename('unavailable', table));
+      assert.ok(status >= 500, `${table}: ${status}`);
+      assert.deepEqual(await rowsOf(me.account, id), nothing, table);
+    }
+    assert.equal((await submit(pan)).status, 200);
+    const once = { session: 'completed', captures: 1, events: 1, deliveries: 1, records: 1 };
+    assert.deepEqual(await rowsOf(me.account, id), once);
+    await requestsTo('atomic', 1, true);
   });
 
   test('are sent again by the schedule, with the same id and body, and fail at its end', async () => {
