@@ -38,7 +38,7 @@ describe('events of expiry, over two nodes that look at the same time', () => {
   });
   after(() => shared.close());
 
-  /** A new account with an endpoint, and what its nodes have told it since. */
+  /** A new account with an endpoint, and a look of both nodes at what expires there. */
   async function newTenant() {
     const { database, keyring, transactions, random } = service.core;
     const tenant: Tenant = { account: await service.newAccount(), environment: 'sandbox' };
@@ -58,13 +58,13 @@ describe('events of expiry, over two nodes that look at the same time', () => {
       const outbox = new Outbox({ database, keyring, clock: () => service.now(), random });
       return new ExpiryMarks({ database, transactions, outbox });
     });
-    const told: string[] = [];
+    const knownIds: string[] = [];
     /** Lets both nodes look, and returns the events that they wrote. */
     const look = async (expiring: Expiring, at: number) => {
       await Promise.all(nodes.map((node) => node.run([expiring], at)));
       const rows = await database.read('select id from webhook_events where account = ?account', tenant.account);
-      const ids = rows.map(({ id }) => `${id}`).filter((id) => !told.includes(id));
-      told.push(...ids);
+      const ids = rows.map(({ id }) => `${id}`).filter((id) => !knownIds.includes(id));
+      knownIds.push(...ids);
       const events = await Promise.all(ids.map((id) => findEvent(database, keyring, tenant, id)));
       return events.map((event) => {
         const { type, environment, data } = JSON.parse(event?.body.toString() ?? '');

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { randomUUID, X509Certificate } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, mock, test } from 'node:test';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
-import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { createSelfSigned } from '../../src/crypto/certificate.ts';
+import { DAY, formatIso8601, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { VERSION } from '../../src/version.ts';
+import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type ReceivedWebhook, startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
@@ -164,7 +166,7 @@ describe('webhooks', { timeout: 120_000 }, () => {
     };
   }
   const OF_CAPTURE = { amount: 100, currency: 'USD', ttl: 10 };
-  /** What a submission writes, by table. */
+  /** Returns what was written for a submission, by table. */
   async function rowsOf(account: string, session: string) {
     const { database } = service.core;
     const count = async (table: string): Promise<number> =>
@@ -198,8 +200,8 @@ describe('webhooks', { timeout: 120_000 }, () => {
       [tokenized, 'capture_session.completed'],
       [failed, 'capture_session.failed'],
     ] as const) {
-      const told = received.filter(({ event }) => event.data.id === id);
-      const [{ event, body }, ...more] = told as [ReceivedWebhook, ...ReceivedWebhook[]];
+      const matching = received.filter(({ event }) => event.data.id === id);
+      const [{ event, body }, ...more] = matching as [ReceivedWebhook, ...ReceivedWebhook[]];
       const shown = await show();
       assert.deepEqual([event.type, event.environment, event.data, more], [type, 'sandbox', shown, []]);
       assert.ok(event.timestamp >= shown.created_at && event.timestamp <= shown.expires_at);
@@ -414,5 +416,85 @@ describe('webhooks', { timeout: 120_000 }, () => {
       assert.equal((await service.call('GET', list, { key: slow.key })).json.data.deliveries.length, 30);
     });
     receiver.respond = (_, response) => void response.writeHead(204).end();
+  });
+});
+
+describe('webhooks of what expires', { timeout: 60_000 }, () => {
+  let service: TestService;
+  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  before(async () => {
+    receiver = await startWebhookReceiver();
+    service = await startTestService({ variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8' } });
+  });
+  after(async () => {
+    await receiver.stop();
+    await service.stop();
+  });
+
+  test('tell each mark of a key and of a certificate, and are removed 30 days after', async () => {
+    const { database, transactions, configurations } = service.core;
+    const account = await service.newAccount();
+    const start = service.now();
+    const { secret: key } = await service.newKey(account);
+    const body = { url: receiver.url, events: ['*'] };
+    const created = await service.call('POST', '/v1/webhooks', { key, body });
+    assert.equal(created.status, 200, created.text);
+    service.advance(3 * SECOND);
+
+    const keyEnd = start + 15 * DAY;
+    const { id } = await service.newKey(account, { name: 'till', expiresAt: keyEnd });
+    const { privateKey } = newKeyPair();
+    const validity = 1095 * DAY;
+    const merchantCertificate = new X509Certificate(
+      await createSelfSigned(privateKey, 'shop.example', start + 33 * DAY - validity),
+    );
+    const changes = {
+      merchantPrivateKey: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      merchantCertificate: Buffer.from(merchantCertificate.toString()),
+      settings: {},
+      overlapMinutes: 0,
+    };
+    const certificateEnd = merchantCertificate.validToDate.getTime();
+    await transactions.run({ origin: { actor: { type: 'operator', name: 'test' } } }, (transaction) =>
+      configurations.configure(transaction, { account, environment: 'sandbox' }, changes, { isMember: true }),
+    );
+    const count = async (table: string): Promise<number> =>
+      (await database.read(`select 1 as found from ${table} where account = ?account`, account)).length;
+    await untilPasses(async () => {
+      service.advance(MINUTE);
+      assert.equal(await count('webhook_expiries'), 2);
+    });
+
+    /** Waits for a number of events, and returns the data of each in their order. */
+    const receive = (number: number): Promise<unknown[]> =>
+      untilPasses(async () => {
+        service.advance(MINUTE);
+        const data = new Map(receiver.received.map((each) => [each.id, each.event.data]));
+        assert.deepEqual([data.size, await count('webhook_events')], [number, number]);
+        return [...data.keys()].sort().map((each) => data.get(each));
+      });
+    const ofKey = { id, name: 'till', expires_at: formatIso8601(keyEnd) };
+    const ofCertificate = { use: 'merchant', expires_at: formatIso8601(certificateEnd) };
+    for (const [at, expected] of [
+      [keyEnd - 14 * DAY, [ofKey]],
+      [certificateEnd - 30 * DAY, [ofKey, ofCertificate]],
+      [keyEnd - DAY, [ofKey, ofCertificate, ofKey]],
+      [certificateEnd - 7 * DAY, [ofKey, ofCertificate, ofKey, ofCertificate]],
+    ] as const) {
+      service.advance(Math.max(at - service.now(), 0));
+      assert.deepEqual(await receive(expected.length), expected);
+    }
+
+    assert.deepEqual([await count('webhook_events'), await count('webhook_deliveries')], [4, 4]);
+    // The last mark of the certificate, at which the first of the key is older than 30 days.
+    service.advance(certificateEnd - DAY - service.now());
+    await untilPasses(async () => {
+      service.advance(MINUTE);
+      const sql = 'select type from webhook_events where account = ?account order by id';
+      const types = (await database.read(sql, account)).map(({ type }) => type);
+      const [ofKeys, ofCertificates] = ['key.expiring', 'certificate.expiring'];
+      assert.deepEqual(types, [ofCertificates, ofKeys, ofCertificates, ofCertificates]);
+      assert.equal(await count('webhook_deliveries'), 4);
+    });
   });
 });
