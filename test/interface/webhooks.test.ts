@@ -6,6 +6,7 @@ import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { createSelfSigned } from '../../src/crypto/certificate.ts';
 import { DAY, formatIso8601, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { VERSION } from '../../src/version.ts';
+import { Shell } from '../fixtures/command.ts';
 import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
@@ -341,6 +342,55 @@ describe('webhooks', { timeout: 120_000 }, () => {
     assert.equal((await service.call('POST', `/v1/webhooks/${id}/test`, { key: me.key })).status, 429);
     const list = await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key: me.key });
     assert.deepEqual(list.json.data.deliveries, []);
+  });
+
+  test('are tried, enabled again and replayed by commands', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'commands');
+    const shell = new Shell(service.directory, service.core);
+    const run = (command: string, ...options: string[]) =>
+      shell.run('webhook', command, id, '--account', me.account, '--environment', 'sandbox', '--json', ...options);
+    const { respond } = receiver;
+    receiver.respond = ({ path }, response) => void response.writeHead(path === '/commands' ? 410 : 204).end();
+    await me.order('authorization', { amount: REJECTED });
+    const [first] = await requestsTo('commands', 1);
+    assert.ok(first);
+    await untilPasses(async () => {
+      const { json } = await service.call('GET', `/v1/webhooks/${id}`, { key: me.key });
+      assert.equal(json.data.disabled_reason, 'gone');
+    });
+    const refused = (await run('test')).json;
+    assert.deepEqual([refused.delivered, refused.status_code, refused.error], [false, 410, 'status']);
+    receiver.respond = respond;
+    const tried = (await run('test')).json;
+    assert.deepEqual([tried.delivered, tried.status_code, tried.error], [true, 204, null]);
+    const types = (await requestsTo('commands', 3)).map(({ event }) => event.type);
+    assert.deepEqual(types, ['payment.declined', 'webhook.test', 'webhook.test']);
+
+    const disabled = await run('replay', '--event-id', first.id);
+    assert.deepEqual([disabled.code, disabled.out], [1, '']);
+    assert.equal((await run('update', '--enable')).json.status, 'enabled');
+    service.advance(3 * SECOND);
+    const since = ['--since', new Date(service.now() - HOUR).toISOString()];
+    assert.deepEqual((await run('replay', ...since)).json, { count: 1 });
+    await requestsTo('commands', 4);
+    assert.deepEqual((await run('replay', ...since)).json, { count: 0 });
+    // Attempts are told apart by their second.
+    service.advance(SECOND);
+    assert.deepEqual((await run('replay', '--event-id', first.id)).json, { count: 1 });
+    const received = await requestsTo('commands', 5);
+    for (const { id, body } of received.slice(3)) assert.deepEqual([id, body], [first.id, first.body]);
+    for (const [options, code] of [
+      [['--event-id', `evt_${'a'.repeat(25)}`], 1],
+      [[], 2],
+      [['--event-id', first.id, ...since], 2],
+      [['--since', 'yesterday'], 2],
+    ] as const)
+      assert.equal((await run('replay', ...options)).code, code, options.join(' '));
+    const counts = (await service.core.database.read('select record from journal where account = ?account', me.account))
+      .map(({ record }) => JSON.parse(`${record}`))
+      .filter(({ action }) => action === 'webhook.replayed');
+    assert.equal(counts.length, 3);
   });
 
   test('refuse bad input, and know nothing of other accounts', async () => {
