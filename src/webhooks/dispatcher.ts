@@ -44,6 +44,8 @@ interface EndpointLoad {
 /**
  * Sends what the outbox holds. Every node looks for due deliveries; a claim by compare-and-set gives each to one of them. The
  * endpoints take turns, and each has a bounded number of requests in progress, so that a slow or dead one delays only itself.
+ * An account starts another request only while it has fewer in progress than are free. So one whose endpoints are all slow has
+ * half of them, two have a third each, and what is left is for the others.
  */
 export class Dispatcher {
   readonly #database: Database;
@@ -58,9 +60,12 @@ export class Dispatcher {
   readonly #onAttempt: (result: 'delivered' | 'failed' | 'retried') => void;
   readonly #onError: (error: unknown) => void;
   readonly #loads = new Map<string, EndpointLoad>();
+  /** Requests in progress of each account. */
+  readonly #requests = new Map<string, number>();
   readonly #running = new Set<Promise<void>>();
-  /** The endpoint at which the last round ended because the node had enough requests in progress. */
-  #last: string | undefined;
+  /** The turn in which each endpoint started its last request: the longest ago is the next. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
   #isStopped = false;
   #round: Promise<void> | undefined;
   #isWanted = false;
@@ -112,13 +117,11 @@ export class Dispatcher {
   async #runRound(): Promise<void> {
     for (const waiting of await this.#listDueEndpoints()) {
       if (this.#isStopped || this.#running.size >= LIMITS.webhookRequests) return;
-      this.#last = nameOf(waiting);
       await this.#startDue(waiting);
     }
-    this.#last = undefined;
   }
 
-  /** The endpoints with due deliveries in the order of the index, those behind the one at which the round before ended first. */
+  /** The endpoints with due deliveries in the order of their turns. */
   async #listDueEndpoints(): Promise<WaitingEndpoint[]> {
     const now = this.#clock();
     const found: WaitingEndpoint[] = [];
@@ -126,8 +129,10 @@ export class Dispatcher {
       if (next.dueAt <= now) found.push(next);
       next = await findNextWaitingEndpoint(this.#database, next);
     }
-    const last = found.findIndex((each) => nameOf(each) === this.#last);
-    return [...found.slice(last + 1), ...found.slice(0, last + 1)];
+    const due = new Set(found.map(nameOf));
+    for (const name of this.#turns.keys()) if (!due.has(name) && !this.#loads.has(name)) this.#turns.delete(name);
+    const turnOf = (waiting: WaitingEndpoint): number => this.#turns.get(nameOf(waiting)) ?? 0;
+    return found.sort((one, other) => turnOf(one) - turnOf(other));
   }
 
   /** Starts no further request, and resolves when those in progress have ended. */
@@ -140,14 +145,21 @@ export class Dispatcher {
     const name = nameOf(waiting);
     const load = this.#loads.get(name) ?? { requests: 0, hasFailed: false };
     const most = load.hasFailed ? LIMITS.webhookRequestsAfterFailure : LIMITS.webhookRequestsPerEndpoint;
-    const free = Math.min(most - load.requests, LIMITS.webhookRequests - this.#running.size);
+    const free = Math.min(most - load.requests, this.#freeFor(waiting.account));
     if (free <= 0) return;
     const due = await listDue(this.#database, waiting, this.#clock(), free);
     if (due.length === 0) return;
     const endpoint = await this.#findEndpoint(waiting);
     if (endpoint === undefined || endpoint.disabledReason !== undefined) return this.#discard(waiting, endpoint);
     this.#loads.set(name, load);
+    this.#turns.set(name, ++this.#turn);
     for (const delivery of due) this.#start(name, load, endpoint, delivery);
+  }
+
+  /** How many requests an account may start: with each of them it has one more, and one less is free. */
+  #freeFor(account: string): number {
+    const free = LIMITS.webhookRequests - this.#running.size;
+    return Math.ceil((free - (this.#requests.get(account) ?? 0)) / 2);
   }
 
   /** Reads it again where another node may just have created or enabled it. */
@@ -159,15 +171,24 @@ export class Dispatcher {
   }
 
   #start(name: string, load: EndpointLoad, endpoint: Endpoint, due: DueDelivery): void {
+    const { account } = due.tenant;
     load.requests++;
+    this.#count(account, 1);
     const running = this.#deliver(endpoint, due, load)
       .catch(this.#onError)
       .finally(() => {
         load.requests--;
+        this.#count(account, -1);
         this.#running.delete(running);
         if (load.requests === 0 && !load.hasFailed) this.#loads.delete(name);
       });
     this.#running.add(running);
+  }
+
+  #count(account: string, change: 1 | -1): void {
+    const requests = (this.#requests.get(account) ?? 0) + change;
+    if (requests > 0) this.#requests.set(account, requests);
+    else this.#requests.delete(account);
   }
 
   async #deliver(endpoint: Endpoint, due: DueDelivery, load: EndpointLoad): Promise<void> {

@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { createServer as createHttpsServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
-import { createSelfSigned } from '../crypto/certificate.ts';
+import { connect, type SecureContextOptions, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { createCa, createSelfSigned, createServerCertificate } from '../crypto/certificate.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { WebhookSender } from './send.ts';
 import { TargetAddresses } from './target-address.ts';
@@ -41,15 +48,20 @@ describe('an attempt to deliver a webhook', () => {
   });
 
   /** `answers`: the addresses of the name at each lookup. */
+  function newSender(answers: readonly { address: string; family: number }[][], onLookup?: () => void): WebhookSender {
+    const left = [...answers];
+    return new WebhookSender(new TargetAddresses(['127.0.0.0/8'], () => []), async () => {
+      onLookup?.();
+      return left.shift() ?? [];
+    });
+  }
+
   async function send(
     answers: readonly { address: string; family: number }[][],
     { url = `http://shop.example:${port}/hook`, signal }: { url?: string; signal?: AbortSignal } = {},
   ) {
     let lookups = 0;
-    const sender = new WebhookSender(
-      new TargetAddresses(['127.0.0.0/8'], () => []),
-      async () => answers[lookups++] ?? [],
-    );
+    const sender = newSender(answers, () => lookups++);
     const message = { url, headers: { 'webhook-id': 'evt_a' }, body: Buffer.from('{}') };
     const result = await sender.send(message, signal);
     sender.close();
@@ -108,19 +120,29 @@ describe('an attempt to deliver a webhook', () => {
 
   test('reads a bounded part of a response, and has ended before', async () => {
     const closed = Promise.withResolvers<number>();
+    const chunk = Buffer.alloc(64 * 1024);
+    // The buffers of a connection take some of what is never read, and much less than this.
+    const most = 2048 * chunk.length;
     respond = (_, response) => {
       let written = 0;
       response.writeHead(200);
-      const chunk = Buffer.alloc(16 * 1024);
       const write = (): void => {
-        while (!response.destroyed && response.write(chunk)) written += chunk.length;
+        while (!response.destroyed && written < most) {
+          written += chunk.length;
+          if (!response.write(chunk)) return;
+        }
+        response.end();
       };
       response.on('drain', write);
       response.on('close', () => closed.resolve(written));
       write();
     };
-    assert.equal((await send([[LOOPBACK]])).error, undefined);
-    await closed.promise;
+    const sender = newSender([[LOOPBACK]]);
+    const message = { url: `http://shop.example:${port}/hook`, headers: {}, body: Buffer.from('{}') };
+    assert.equal((await sender.send(message)).error, undefined);
+    const written = await closed.promise;
+    sender.close();
+    assert.ok(written < most, `the receiver could write all ${written} bytes`);
   });
 
   test('verifies the certificate whatever the environment says', async () => {
@@ -137,6 +159,108 @@ describe('an attempt to deliver a webhook', () => {
     } finally {
       delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
       secure.close();
+    }
+  });
+});
+
+/** A program that sends to the URLs of its arguments. */
+const SENDING = join(import.meta.dirname, '..', '..', 'test', 'fixtures', 'sending-process.ts');
+/** Settings with which a client of Node accepts TLS 1.1, which it refuses by default. */
+const WEAK_TLS = '--tls-min-v1.0 --tls-cipher-list=DEFAULT@SECLEVEL=0';
+
+describe('an attempt over TLS', () => {
+  let folder: string;
+  let ca: string;
+  const servers: HttpsServer[] = [];
+  const ports: Record<'usual' | 'tls12' | 'tls11', number> = { usual: 0, tls12: 0, tls11: 0 };
+  /** The requests that the servers received. */
+  const received: { readonly name: unknown; readonly host: string | undefined; readonly protocol: string | null }[] =
+    [];
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    const authority = await createCa(Date.now());
+    ca = authority.certificate;
+    writeFileSync(join(folder, 'ca.pem'), ca);
+    const { certificate: cert, key } = await createServerCertificate(
+      authority,
+      [{ type: 'dns', value: 'shop.example' }],
+      Date.now(),
+    );
+    const start = async (options: SecureContextOptions): Promise<number> => {
+      const server = createHttpsServer({ cert, key, ...options }, (request, response) => {
+        const socket = request.socket as TLSSocket;
+        received.push({ name: socket.servername, host: request.headers.host, protocol: socket.getProtocol() });
+        response.writeHead(204).end();
+      });
+      server.on('tlsClientError', () => undefined);
+      servers.push(server);
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return (server.address() as AddressInfo).port;
+    };
+    ports.usual = await start({});
+    ports.tls12 = await start({ maxVersion: 'TLSv1.2' });
+    ports.tls11 = await start({ minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' });
+  });
+  after(() => {
+    for (const server of servers) server.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  afterEach(() => {
+    received.length = 0;
+  });
+
+  /** Sends from a process of its own, because Node reads these variables at its start. */
+  async function sendFrom(variables: Readonly<Record<string, string>>, ...urls: string[]): Promise<unknown[]> {
+    const env = { ...process.env, NODE_OPTIONS: '', ...variables };
+    const { stdout } = await promisify(execFile)(process.execPath, [SENDING, ...urls], { env });
+    return JSON.parse(stdout);
+  }
+  const trusting = () => ({ NODE_EXTRA_CA_CERTS: join(folder, 'ca.pem') });
+  const DELIVERED = { statusCode: 204 };
+  const UNTRUSTED = { error: 'tls' };
+
+  test('names the host, and trusts the authorities of NODE_EXTRA_CA_CERTS for its own name alone', async () => {
+    const urls = ['shop.example', 'other.example', '127.0.0.1'].map((host) => `https://${host}:${ports.usual}/hook`);
+    const results = await sendFrom({ ...trusting(), NODE_TLS_REJECT_UNAUTHORIZED: '0' }, ...urls);
+    assert.deepEqual(results, [DELIVERED, UNTRUSTED, UNTRUSTED]);
+    const expected = { name: 'shop.example', host: `shop.example:${ports.usual}`, protocol: 'TLSv1.3' };
+    assert.deepEqual(received, [expected]);
+    assert.deepEqual(await sendFrom({}, urls[0] ?? ''), [UNTRUSTED]);
+  });
+
+  test('takes TLS 1.2, and nothing older whatever the environment says', async () => {
+    const weak = { minVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
+    const socket = connect({ port: ports.tls11, host: '127.0.0.1', servername: 'shop.example', ca, ...weak });
+    await once(socket, 'secureConnect');
+    assert.equal(socket.getProtocol(), 'TLSv1.1');
+    socket.destroy();
+    const urls = [ports.tls12, ports.tls11].map((port) => `https://shop.example:${port}/hook`);
+    assert.deepEqual(await sendFrom({ ...trusting(), NODE_OPTIONS: WEAK_TLS }, ...urls), [DELIVERED, UNTRUSTED]);
+    assert.deepEqual(
+      received.map(({ protocol }) => protocol),
+      ['TLSv1.2'],
+    );
+  });
+
+  test('connects to no proxy, whatever the environment says', async () => {
+    let connections = 0;
+    const proxy = createTcpServer((socket) => {
+      connections++;
+      socket.destroy();
+    });
+    const plain = createServer((_, response) => void response.writeHead(204).end());
+    for (const server of [proxy, plain]) await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const portOf = (server: Pick<Server, 'address'>): number => (server.address() as AddressInfo).port;
+    try {
+      const names = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()]);
+      const proxies = Object.fromEntries(names.map((name) => [name, `http://127.0.0.1:${portOf(proxy)}`]));
+      const variables = { ...trusting(), ...proxies, NODE_USE_ENV_PROXY: '1', NO_PROXY: '', no_proxy: '' };
+      const urls = [`https://shop.example:${ports.usual}/hook`, `http://shop.example:${portOf(plain)}/hook`];
+      assert.deepEqual(await sendFrom(variables, ...urls), [DELIVERED, DELIVERED]);
+      assert.equal(connections, 0);
+    } finally {
+      proxy.close();
+      plain.close();
     }
   });
 });

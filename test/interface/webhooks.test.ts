@@ -1,23 +1,28 @@
 import assert from 'node:assert/strict';
-import { createHmac, timingSafeEqual } from 'node:crypto';
-import { after, before, describe, test } from 'node:test';
-import { HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { randomUUID, X509Certificate } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { after, before, describe, mock, test } from 'node:test';
+import { Webhook, WebhookVerificationError } from 'standardwebhooks';
+import { createSelfSigned } from '../../src/crypto/certificate.ts';
+import { DAY, formatIso8601, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { VERSION } from '../../src/version.ts';
+import { Shell } from '../fixtures/command.ts';
+import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type ReceivedWebhook, startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import { type Merchant, newMerchant, processed, REJECTED, TIMES_OUT } from './payment-requests.ts';
 
-/** Verifies as the specification says, apart from the code of the service; tests with its library are in `receivers`. */
-function isSigned({ headers, body }: ReceivedWebhook, secret: string): boolean {
-  const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
-  const expected = mac.update(`${headers['webhook-id']}.${headers['webhook-timestamp']}.${body}`).digest();
-  return String(headers['webhook-signature'])
-    .split(' ')
-    .some((each) => {
-      const given = Buffer.from(each.slice('v1,'.length), 'base64');
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    });
+type Signed = Pick<ReceivedWebhook, 'headers' | 'body'>;
+
+/** Verifies with the library of Standard Webhooks, as merchants do. `now`: the time of the service, which tests advance. */
+function verify({ headers, body }: Signed, secret: string, now: number): unknown {
+  mock.timers.enable({ apis: ['Date'], now });
+  try {
+    return new Webhook(secret).verify(body, headers as Record<string, string>);
+  } finally {
+    mock.timers.reset();
+  }
 }
 
 describe('webhooks', { timeout: 120_000 }, () => {
@@ -26,7 +31,11 @@ describe('webhooks', { timeout: 120_000 }, () => {
   before(async () => {
     receiver = await startWebhookReceiver();
     service = await startTestService({
-      variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8', CARDVAULT_WEBHOOK_SCHEDULE: '5s,5m' },
+      variables: {
+        CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8',
+        CARDVAULT_WEBHOOK_SCHEDULE: '5s,5m',
+        CARDVAULT_RATE_LIMIT_CAPTURE: '0',
+      },
     });
   });
   after(async () => {
@@ -67,6 +76,15 @@ describe('webhooks', { timeout: 120_000 }, () => {
       return found;
     });
 
+  const assertVerified = (received: ReceivedWebhook, secret: string): void =>
+    assert.deepEqual(verify(received, secret, service.now()), received.event);
+  const assertUnverified = (received: Signed, secret: string, message: string): void =>
+    assert.throws(
+      () => verify(received, secret, service.now()),
+      (error) => error instanceof WebhookVerificationError && error.message === message,
+    );
+  const NO_MATCH = 'No matching signature found';
+
   test('tell what happens to payments, signed, with the data of the lookup', async () => {
     const me = await newMerchant(service);
     const { secret } = await create(me, ['*'], 'all');
@@ -82,7 +100,7 @@ describe('webhooks', { timeout: 120_000 }, () => {
       'payment.refunded',
     ]);
     for (const each of received) {
-      assert.ok(isSigned(each, secret));
+      assertVerified(each, secret);
       assert.match(each.id, /^evt_[a-z]{25}$/);
       assert.equal(each.headers['content-type'], 'application/json');
       assert.equal(each.headers['user-agent'], `cardvault/${VERSION}`);
@@ -126,6 +144,91 @@ describe('webhooks', { timeout: 120_000 }, () => {
     const [received] = await requestsTo('tokens', 1);
     assert.deepEqual(received?.event.data, { token });
     assert.ok(!received?.body.includes(pan));
+  });
+
+  /** Opens a session of the card form, and returns what submits a card to it and what its GET responds. */
+  async function openSession({ key }: Pick<Merchant, 'key'>, settings: object) {
+    const body = { allowed_origins: ['https://shop.example.com'], ...settings };
+    const { status, json, text } = await service.call('POST', '/v1/capture-sessions', { key, body });
+    assert.equal(status, 200, text);
+    const { id, client_secret: secret } = json.data;
+    const origin = `https://localhost:${service.ports.cards}`;
+    const headers = { origin, authorization: `Bearer ${secret}` };
+    return {
+      id: id as string,
+      secret: secret as string,
+      submit: (number: string, attempt: string = randomUUID()) =>
+        service.call('POST', `/v1/card/${id}`, {
+          environment: 'cards',
+          headers,
+          body: { number, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt },
+        }),
+      show: async () => (await service.call('GET', `/v1/capture-sessions/${id}`, { key })).json.data,
+    };
+  }
+  const OF_CAPTURE = { amount: 100, currency: 'USD', ttl: 10 };
+  /** Returns what was written for a submission, by table. */
+  async function rowsOf(account: string, session: string) {
+    const { database } = service.core;
+    const count = async (table: string): Promise<number> =>
+      (await database.read(`select 1 as found from ${table} where account = ?account`, account)).length;
+    const audited = await database.read('select record from journal where account = ?account', account);
+    const [row] = await database.read('select status from capture_sessions where id = ?', session);
+    return {
+      session: row?.['status'],
+      captures: await count('captures'),
+      events: await count('webhook_events'),
+      deliveries: await count('webhook_deliveries'),
+      records: audited.filter(({ record }) => `${record}`.includes('"capture-session.completed"')).length,
+    };
+  }
+
+  test('tell once of a card session that was completed or has failed, with the data of its GET', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['capture_session.completed', 'capture_session.failed'], 'cards');
+    const pan = luhnPan('411111');
+    const captured = await openSession(me, OF_CAPTURE);
+    const attempt = randomUUID();
+    for (let count = 0; count < 2; count++) assert.equal((await captured.submit(pan, attempt)).status, 200);
+    const tokenized = await openSession(me, { result: 'token', scheme: 7 });
+    const answers = await Promise.all(Array.from({ length: 10 }, () => tokenized.submit(luhnPan('411111'))));
+    assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 9 }, () => 410)]);
+    const failed = await openSession(me, { ...OF_CAPTURE, accepted_brands: ['amex'] });
+    for (let count = 0; count < 12; count++) assert.notEqual((await failed.submit(pan)).status, 200);
+    const received = await requestsTo('cards', 3, true);
+    for (const [{ id, secret, show }, type] of [
+      [captured, 'capture_session.completed'],
+      [tokenized, 'capture_session.completed'],
+      [failed, 'capture_session.failed'],
+    ] as const) {
+      const matching = received.filter(({ event }) => event.data.id === id);
+      const [{ event, body }, ...more] = matching as [ReceivedWebhook, ...ReceivedWebhook[]];
+      const shown = await show();
+      assert.deepEqual([event.type, event.environment, event.data, more], [type, 'sandbox', shown, []]);
+      assert.ok(event.timestamp >= shown.created_at && event.timestamp <= shown.expires_at);
+      for (const text of [pan, 'Ana Lopez', secret]) assert.ok(!body.includes(text), body);
+    }
+    assert.equal((await rowsOf(me.account, captured.id)).events, 3);
+  });
+
+  test('of a card session are written in the commit of its capture and audit record, or not at all', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['capture_session.completed'], 'atomic');
+    const { id, submit } = await openSession(me, OF_CAPTURE);
+    const nothing = { session: 'open', captures: 0, events: 0, deliveries: 0, records: 0 };
+    const pan = luhnPan('411111');
+    for (const table of ['webhook_events', 'webhook_deliveries', 'captures', 'journal']) {
+      const rename = (from: string, to: string) =>
+        service.core.database.commit({ writes: [{ sql: `alter table ${from} rename to ${to}`, rows: [[]] }] });
+      await rename(table, 'unavailable');
+      const { status } = await submit(pan).finally(() => rename('unavailable', table));
+      assert.ok(status >= 500, `${table}: ${status}`);
+      assert.deepEqual(await rowsOf(me.account, id), nothing, table);
+    }
+    assert.equal((await submit(pan)).status, 200);
+    const once = { session: 'completed', captures: 1, events: 1, deliveries: 1, records: 1 };
+    assert.deepEqual(await rowsOf(me.account, id), once);
+    await requestsTo('atomic', 1, true);
   });
 
   test('are sent again by the schedule, with the same id and body, and fail at its end', async () => {
@@ -177,21 +280,53 @@ describe('webhooks', { timeout: 120_000 }, () => {
     receiver.respond = (_, response) => void response.writeHead(204).end();
   });
 
-  test('are signed with the old secret too during an overlap', async () => {
+  test('are verified by the library of Standard Webhooks, unless anything of them was altered', async () => {
+    const me = await newMerchant(service);
+    const { secret } = await create(me, ['payment.declined'], 'verified');
+    await me.order('authorization', { amount: REJECTED });
+    const [received] = await requestsTo('verified', 1, true);
+    assert.ok(received);
+    assertVerified(received, secret);
+    const { headers, body } = received;
+    const at = Number(headers['webhook-timestamp']);
+    const tampered = [
+      { headers, body: body.replace('payment.declined', 'payment.collected') },
+      { headers, body: `${body} ` },
+      { headers: { ...headers, 'webhook-id': `evt_${'a'.repeat(25)}` }, body },
+      { headers: { ...headers, 'webhook-timestamp': `${at + 1}` }, body },
+    ];
+    for (const each of tampered) assertUnverified(each, secret, NO_MATCH);
+    assertUnverified(
+      { headers: { ...headers, 'webhook-timestamp': `${at - 600}` }, body },
+      secret,
+      'Message timestamp too old',
+    );
+  });
+
+  test('are signed with the old secret too during an overlap, and with two secrets at most', async () => {
     const me = await newMerchant(service);
     const { id, secret } = await create(me, ['payment.declined'], 'rotated');
-    const rotated = await service.call('POST', `/v1/webhooks/${id}/rotate`, {
-      key: me.key,
-      body: { overlap_minutes: 5 },
-    });
-    service.advance(3 * SECOND);
-    await me.order('authorization', { amount: REJECTED });
-    const [first] = await requestsTo('rotated', 1);
-    assert.ok(first !== undefined && isSigned(first, secret) && isSigned(first, rotated.json.data.secret));
+    const rotate = async (): Promise<string> => {
+      const body = { overlap_minutes: 5 };
+      const { json } = await service.call('POST', `/v1/webhooks/${id}/rotate`, { key: me.key, body });
+      service.advance(3 * SECOND);
+      return json.data.secret;
+    };
+    const receive = async (number: number): Promise<ReceivedWebhook> => {
+      await me.order('authorization', { amount: REJECTED });
+      return (await requestsTo('rotated', number, true))[number - 1] ?? assert.fail();
+    };
+    const second = await rotate();
+    const overlapping = await receive(1);
+    for (const each of [secret, second]) assertVerified(overlapping, each);
+    const third = await rotate();
+    const again = await receive(2);
+    for (const each of [second, third]) assertVerified(again, each);
+    assertUnverified(again, secret, NO_MATCH);
     service.advance(6 * MINUTE);
-    await me.order('authorization', { amount: REJECTED });
-    const [, second] = await requestsTo('rotated', 2);
-    assert.ok(second !== undefined && !isSigned(second, secret) && isSigned(second, rotated.json.data.secret));
+    const last = await receive(3);
+    assertVerified(last, third);
+    for (const each of [secret, second]) assertUnverified(last, each, NO_MATCH);
   });
 
   test('are tried once on request, also while disabled, ten times a minute', async () => {
@@ -207,6 +342,55 @@ describe('webhooks', { timeout: 120_000 }, () => {
     assert.equal((await service.call('POST', `/v1/webhooks/${id}/test`, { key: me.key })).status, 429);
     const list = await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key: me.key });
     assert.deepEqual(list.json.data.deliveries, []);
+  });
+
+  test('are tried, enabled again and replayed by commands', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'commands');
+    const shell = new Shell(service.directory, service.core);
+    const run = (command: string, ...options: string[]) =>
+      shell.run('webhook', command, id, '--account', me.account, '--environment', 'sandbox', '--json', ...options);
+    const { respond } = receiver;
+    receiver.respond = ({ path }, response) => void response.writeHead(path === '/commands' ? 410 : 204).end();
+    await me.order('authorization', { amount: REJECTED });
+    const [first] = await requestsTo('commands', 1);
+    assert.ok(first);
+    await untilPasses(async () => {
+      const { json } = await service.call('GET', `/v1/webhooks/${id}`, { key: me.key });
+      assert.equal(json.data.disabled_reason, 'gone');
+    });
+    const refused = (await run('test')).json;
+    assert.deepEqual([refused.delivered, refused.status_code, refused.error], [false, 410, 'status']);
+    receiver.respond = respond;
+    const tried = (await run('test')).json;
+    assert.deepEqual([tried.delivered, tried.status_code, tried.error], [true, 204, null]);
+    const types = (await requestsTo('commands', 3)).map(({ event }) => event.type);
+    assert.deepEqual(types, ['payment.declined', 'webhook.test', 'webhook.test']);
+
+    const disabled = await run('replay', '--event-id', first.id);
+    assert.deepEqual([disabled.code, disabled.out], [1, '']);
+    assert.equal((await run('update', '--enable')).json.status, 'enabled');
+    service.advance(3 * SECOND);
+    const since = ['--since', new Date(service.now() - HOUR).toISOString()];
+    assert.deepEqual((await run('replay', ...since)).json, { count: 1 });
+    await requestsTo('commands', 4);
+    assert.deepEqual((await run('replay', ...since)).json, { count: 0 });
+    // Attempts are told apart by their second.
+    service.advance(SECOND);
+    assert.deepEqual((await run('replay', '--event-id', first.id)).json, { count: 1 });
+    const received = await requestsTo('commands', 5);
+    for (const { id, body } of received.slice(3)) assert.deepEqual([id, body], [first.id, first.body]);
+    for (const [options, code] of [
+      [['--event-id', `evt_${'a'.repeat(25)}`], 1],
+      [[], 2],
+      [['--event-id', first.id, ...since], 2],
+      [['--since', 'yesterday'], 2],
+    ] as const)
+      assert.equal((await run('replay', ...options)).code, code, options.join(' '));
+    const counts = (await service.core.database.read('select record from journal where account = ?account', me.account))
+      .map(({ record }) => JSON.parse(`${record}`))
+      .filter(({ action }) => action === 'webhook.replayed');
+    assert.equal(counts.length, 3);
   });
 
   test('refuse bad input, and know nothing of other accounts', async () => {
@@ -257,17 +441,110 @@ describe('webhooks', { timeout: 120_000 }, () => {
     assert.equal(status, 400);
   });
 
-  test('of an endpoint that does not respond delay no other endpoint', async () => {
+  test('of endpoints that respond late or never delay no other endpoint', async () => {
     const [slow, quick] = [await newMerchant(service), await newMerchant(service)];
-    await create(slow, ['*'], 'slow');
+    await create(slow, ['*'], 'mute');
+    const { id } = await create(slow, ['*'], 'late');
     await create(quick, ['*'], 'quick');
+    let isLate = true;
+    const late: ServerResponse[] = [];
     receiver.respond = ({ path }, response) => {
-      if (path === '/quick') response.writeHead(204).end();
+      if (path === '/late' && isLate) late.push(response);
+      else if (path !== '/mute') response.writeHead(204).end();
     };
     for (let count = 0; count < 30; count++) await slow.order('authorization', { amount: REJECTED });
     await quick.order('authorization', { amount: REJECTED });
     await requestsTo('quick', 1);
-    assert.ok(receiver.received.filter(({ path }) => path === '/slow').length <= 10);
+    for (const slowOne of ['/mute', '/late'])
+      assert.ok(receiver.received.filter(({ path }) => path === slowOne).length <= 10, slowOne);
+    isLate = false;
+    for (const response of late) response.writeHead(204).end();
+    await requestsTo('late', 30, true);
+    await untilPasses(async () => {
+      service.advance(SECOND);
+      const list = `/v1/webhooks/${id}/deliveries?status=delivered`;
+      assert.equal((await service.call('GET', list, { key: slow.key })).json.data.deliveries.length, 30);
+    });
     receiver.respond = (_, response) => void response.writeHead(204).end();
+  });
+});
+
+describe('webhooks of what expires', { timeout: 60_000 }, () => {
+  let service: TestService;
+  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  before(async () => {
+    receiver = await startWebhookReceiver();
+    service = await startTestService({ variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8' } });
+  });
+  after(async () => {
+    await receiver.stop();
+    await service.stop();
+  });
+
+  test('tell each mark of a key and of a certificate, and are removed 30 days after', async () => {
+    const { database, transactions, configurations } = service.core;
+    const account = await service.newAccount();
+    const start = service.now();
+    const { secret: key } = await service.newKey(account);
+    const body = { url: receiver.url, events: ['*'] };
+    const created = await service.call('POST', '/v1/webhooks', { key, body });
+    assert.equal(created.status, 200, created.text);
+    service.advance(3 * SECOND);
+
+    const keyEnd = start + 15 * DAY;
+    const { id } = await service.newKey(account, { name: 'till', expiresAt: keyEnd });
+    const { privateKey } = newKeyPair();
+    const validity = 1095 * DAY;
+    const merchantCertificate = new X509Certificate(
+      await createSelfSigned(privateKey, 'shop.example', start + 33 * DAY - validity),
+    );
+    const changes = {
+      merchantPrivateKey: Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })),
+      merchantCertificate: Buffer.from(merchantCertificate.toString()),
+      settings: {},
+      overlapMinutes: 0,
+    };
+    const certificateEnd = merchantCertificate.validToDate.getTime();
+    await transactions.run({ origin: { actor: { type: 'operator', name: 'test' } } }, (transaction) =>
+      configurations.configure(transaction, { account, environment: 'sandbox' }, changes, { isMember: true }),
+    );
+    const count = async (table: string): Promise<number> =>
+      (await database.read(`select 1 as found from ${table} where account = ?account`, account)).length;
+    await untilPasses(async () => {
+      service.advance(MINUTE);
+      assert.equal(await count('webhook_expiries'), 2);
+    });
+
+    /** Waits for a number of events, and returns the data of each in their order. */
+    const receive = (number: number): Promise<unknown[]> =>
+      untilPasses(async () => {
+        service.advance(MINUTE);
+        const data = new Map(receiver.received.map((each) => [each.id, each.event.data]));
+        assert.deepEqual([data.size, await count('webhook_events')], [number, number]);
+        return [...data.keys()].sort().map((each) => data.get(each));
+      });
+    const ofKey = { id, name: 'till', expires_at: formatIso8601(keyEnd) };
+    const ofCertificate = { use: 'merchant', expires_at: formatIso8601(certificateEnd) };
+    for (const [at, expected] of [
+      [keyEnd - 14 * DAY, [ofKey]],
+      [certificateEnd - 30 * DAY, [ofKey, ofCertificate]],
+      [keyEnd - DAY, [ofKey, ofCertificate, ofKey]],
+      [certificateEnd - 7 * DAY, [ofKey, ofCertificate, ofKey, ofCertificate]],
+    ] as const) {
+      service.advance(Math.max(at - service.now(), 0));
+      assert.deepEqual(await receive(expected.length), expected);
+    }
+
+    assert.deepEqual([await count('webhook_events'), await count('webhook_deliveries')], [4, 4]);
+    // The last mark of the certificate, at which the first of the key is older than 30 days.
+    service.advance(certificateEnd - DAY - service.now());
+    await untilPasses(async () => {
+      service.advance(MINUTE);
+      const sql = 'select type from webhook_events where account = ?account order by id';
+      const types = (await database.read(sql, account)).map(({ type }) => type);
+      const [ofKeys, ofCertificates] = ['key.expiring', 'certificate.expiring'];
+      assert.deepEqual(types, [ofCertificates, ofKeys, ofCertificates, ofCertificates]);
+      assert.equal(await count('webhook_deliveries'), 4);
+    });
   });
 });

@@ -7,7 +7,10 @@ import type { VirtualTime } from './virtual-time.ts';
 
 /** `steady` succeeds, `flaky` fails and loses responses until the simulation is calm, `mute` never responds, `closed` refuses. */
 export const RECEIVERS = ['steady', 'flaky', 'mute', 'closed'] as const;
-export type Receiver = (typeof RECEIVERS)[number];
+/** It succeeds shortly before an attempt ends. The simulations of payments do without it. */
+export const LATE_RECEIVER = 'late';
+const ALL_RECEIVERS = [...RECEIVERS, LATE_RECEIVER] as const;
+export type Receiver = (typeof ALL_RECEIVERS)[number];
 
 /** So many that a flaky receiver gets everything. */
 export const DELAYS: readonly number[] = Array.from({ length: 12 }, () => 2 * SECOND);
@@ -45,7 +48,7 @@ interface Received {
 export class Receivers {
   isCalm = false;
   /** By receiver and id of the event. */
-  readonly #received = new Map<Receiver, Map<string, Received>>(RECEIVERS.map((each) => [each, new Map()]));
+  readonly #received = new Map<Receiver, Map<string, Received>>(ALL_RECEIVERS.map((each) => [each, new Map()]));
   readonly #seeded: SeededRandom;
   readonly #time: VirtualTime;
   readonly #log: (line: string) => void;
@@ -79,7 +82,7 @@ export class Receivers {
         new Promise((resolve) => {
           if (isDead()) return;
           const { hostname } = new URL(message.url);
-          const receiver = RECEIVERS.find((each) => hostname.startsWith(each)) ?? 'closed';
+          const receiver = ALL_RECEIVERS.find((each) => hostname.startsWith(each)) ?? 'closed';
           const { result, afterMs, arrives } = this.#plan(receiver);
           if (arrives) this.#receive(receiver, message, afterMs);
           this.#time.after(afterMs, () => {
@@ -93,6 +96,8 @@ export class Receivers {
     const quick = this.#seeded.between(1, 400);
     if (receiver === 'closed') return { result: REFUSED, afterMs: quick, arrives: false };
     if (receiver === 'mute') return { result: LATE, afterMs: LIMITS.webhookAttemptMs, arrives: true };
+    if (receiver === LATE_RECEIVER)
+      return { result: SUCCEEDED, afterMs: LIMITS.webhookAttemptMs - SECOND + quick, arrives: true };
     const fate = receiver === 'flaky' && !this.isCalm ? this.#seeded.below(10) : 10;
     if (fate < FLAKY.refused) return { result: REFUSED, afterMs: quick, arrives: false };
     if (fate < FLAKY.failed) return { result: FAILED, afterMs: quick, arrives: true };
