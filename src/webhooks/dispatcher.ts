@@ -138,6 +138,8 @@ export class Dispatcher {
   /** Starts no further request, and resolves when those in progress have ended. */
   async stop(): Promise<void> {
     this.#isStopped = true;
+    // A round that is reading could still start a request.
+    await this.#round;
     await Promise.all(this.#running);
   }
 
@@ -150,6 +152,7 @@ export class Dispatcher {
     const due = await listDue(this.#database, waiting, this.#clock(), free);
     if (due.length === 0) return;
     const endpoint = await this.#findEndpoint(waiting);
+    if (this.#isStopped) return;
     if (endpoint === undefined || endpoint.disabledReason !== undefined) return this.#discard(waiting, endpoint);
     this.#loads.set(name, load);
     this.#turns.set(name, ++this.#turn);

@@ -118,6 +118,30 @@ describe('an attempt to deliver a webhook', () => {
     assert.equal((await sender.send(message, soon())).error, 'timeout');
   });
 
+  test('lasts as long as its connection, with the result of the headers', async () => {
+    const started = Promise.withResolvers<void>();
+    respond = (_, response) => {
+      response.writeHead(200, { 'content-length': '100' });
+      response.flushHeaders();
+      started.resolve();
+    };
+    const sender = newSender([[LOOPBACK]]);
+    const ends = new AbortController();
+    const message = { url: `http://shop.example:${port}/hook`, headers: {}, body: Buffer.from('{}') };
+    let result: unknown;
+    const sent = sender.send(message, ends.signal).then((given) => {
+      result = given;
+    });
+    await started.promise;
+    // Enough rounds of I/O events for the headers to arrive.
+    for (let round = 0; round < 20; round++) await new Promise((resolve) => setTimeout(resolve, 1));
+    assert.equal(result, undefined);
+    ends.abort();
+    await sent;
+    assert.deepEqual(result, { statusCode: 200, error: undefined, retryAfter: undefined });
+    sender.close();
+  });
+
   test('reads a bounded part of a response, and has ended before', async () => {
     const closed = Promise.withResolvers<number>();
     const chunk = Buffer.alloc(64 * 1024);

@@ -92,6 +92,7 @@ export class WebhookSender {
         ? httpsRequest(url, { ...options, agent: this.#https })
         : httpRequest(url, { ...options, agent: this.#http });
       let phase: DeliveryError = 'connect';
+      let result: SendResult | undefined;
       request.on('socket', (socket) => {
         socket.once('connect', () => {
           phase = isTls ? 'tls' : 'status';
@@ -101,7 +102,10 @@ export class WebhookSender {
         });
       });
       request.on('response', (response) => {
-        resolve(toResult(response));
+        // Its headers are the result. The attempt lasts as long as its connection, which counts against the limits of requests.
+        const received = toResult(response);
+        result = received;
+        response.once('close', () => resolve(received));
         drain(response);
       });
       // A response 101 was not requested: without a listener no further event would arrive.
@@ -110,7 +114,9 @@ export class WebhookSender {
         resolve(toResult(response));
       });
       // A connection that ends before the headers of a response says as little as one that was never made.
-      request.on('error', () => resolve(failed(signal.aborted ? 'timeout' : phase === 'status' ? 'connect' : phase)));
+      request.on('error', () =>
+        resolve(result ?? failed(signal.aborted ? 'timeout' : phase === 'status' ? 'connect' : phase)),
+      );
       request.end(body);
     });
   }
