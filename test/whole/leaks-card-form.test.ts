@@ -50,11 +50,11 @@ describe('places without data of the card form', { timeout: 120_000 }, () => {
   const secrets: string[] = [...CODE_FORMS, ...DROPPED];
   /** Every response but those that create a session. */
   const responses: { what: string; response: TestResponse }[] = [];
-  /** What an inspection shows: the name belongs there, a number or code does not. */
+  /** Responses of inspections: the name belongs there, a number or code does not. */
   const inspections: { what: string; response: TestResponse }[] = [];
   const newPan = (prefix: string, length = 16): string => {
     const pan = luhnPan(prefix, length);
-    // The search for the code must not find it in the last digits that everybody may see.
+    // The search for the code must not find it in the last four digits, which are shown.
     if (pan.includes(CODE)) return newPan(prefix, length);
     secrets.push(pan);
     return pan;
@@ -132,7 +132,7 @@ describe('places without data of the card form', { timeout: 120_000 }, () => {
     for (const { status, text } of [first, token, without]) assert.equal(status, 200, text);
     const captureId = first.json.result.capture.id;
     const { data } = (await me.send('GET', `/transactions/requests/${captureId}`)).json;
-    // What is searched for below really was stored.
+    // The canaries that are searched for below really are in there.
     assert.deepEqual([data.pan, data.name, data.cvv], [card.number, HOLDER, CODE]);
     const read = async (what: string, path: string) => ({ what, response: await me.send('GET', path) });
     inspections.push(await read('capture', `/transactions/requests/${captureId}/inspect`));
