@@ -169,9 +169,15 @@ export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRou
         reportWhenClosed(reporting, request, reply);
         done(hasUnsupportedHeaders(request.raw) ? new Failure('malformed_request') : undefined);
       },
-      handler: handle,
+      handler: withSpan(handle, reporting),
     });
   }
+}
+
+/** The commits of a submission of a card, or of a notification, become children of the span of its request. */
+function withSpan(handle: PublicRoute['handle'], { traces }: Reporting): PublicRoute['handle'] {
+  if (traces === undefined) return handle;
+  return (request, reply) => traces.within(request, false, () => handle(request, reply));
 }
 
 /** TLS buffers every write until the client reads it: at most this much for a client that never reads. */
