@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { readAuditRecords } from '../fixtures/audit-records.ts';
@@ -79,7 +78,7 @@ describe('the audit log of webhooks', { timeout: 60_000 }, () => {
 
   test('names the service as the one that disables an endpoint whose server responds 410', async () => {
     receiver.respond = (_, response) => void response.writeHead(410).end();
-    const id = await create(randomUUID(), ['token.deleted']);
+    const id = await create('gone', ['token.deleted']);
     await deleteToken();
     const disabled = await untilPasses(async () => {
       service.advance(SECOND);
