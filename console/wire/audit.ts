@@ -27,7 +27,7 @@ const page = object({
       environment: output.text('Environment; empty without one'),
       action: output.text('Action'),
       outcome: output.text('success, or the reason of the failure'),
-      actor_type: output.text('key, person, operator, service or unknown'),
+      actor_type: output.text('key, person, operator, service, buyer or unknown'),
       actor_id: output.nullableText('Id'),
       actor_name: output.nullableText('Name at that time'),
       actor_source: output.nullableText('How the name of an operator of a command is known: setting or os-user'),

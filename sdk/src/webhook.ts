@@ -57,7 +57,16 @@ export function verifyWebhook(
     return given.length === expected.length && timingSafeEqual(given, expected);
   });
   if (!isSigned) throw new WebhookVerificationError('the webhook is not signed with this secret');
-  return JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8')) as WebhookEvent;
+  return parseEvent(typeof body === 'string' ? body : Buffer.from(body).toString('utf8'));
+}
+
+/** The error of the parser is left out: it quotes the body. */
+function parseEvent(text: string): WebhookEvent {
+  try {
+    return JSON.parse(text) as WebhookEvent;
+  } catch {
+    throw new WebhookVerificationError('the body of the webhook is not JSON');
+  }
 }
 
 function headerOf(headers: ReceivedWebhook['headers'], name: string): string | undefined {

@@ -158,7 +158,8 @@ export interface PublicRoute {
 
 export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRoute[], reporting: Reporting): void {
   for (const route of routes) {
-    const { method, path, bodyLimit = LIMITS.bodyBytes, readsBody = false, handle } = route;
+    const { method, path, bodyLimit = LIMITS.bodyBytes, readsBody = false } = route;
+    const handle = withSpan(route.handle, reporting);
     const respond = async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       try {
         await handle(request, reply);
@@ -184,6 +185,12 @@ export function addPublicRoutes(app: FastifyInstance, routes: readonly PublicRou
       handler: handle,
     });
   }
+}
+
+/** The commits of a submission of a card, or of a notification, become children of the span of its request. */
+function withSpan(handle: PublicRoute['handle'], { traces }: Reporting): PublicRoute['handle'] {
+  if (traces === undefined) return handle;
+  return (request, reply) => traces.within(request, false, () => handle(request, reply));
 }
 
 /** TLS buffers every write until the client reads it: at most this much for a client that never reads. */

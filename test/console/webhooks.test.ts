@@ -14,6 +14,7 @@ import {
   testWebhook,
 } from '../../console/wire/webhooks.ts';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { readAuditRecords } from '../fixtures/audit-records.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
@@ -51,6 +52,17 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
   const created = async (user: AccountUser, body: object = {}) =>
     executedResult(await user.call(createWebhook, { body: { url: receiver.url, events: ['*'], ...body } }));
   const listed = async (user: AccountUser) => successData(await user.call(listWebhooks)).webhooks;
+  /** The actions that the audit log has of an endpoint; each names the user, the tenant and the endpoint. */
+  const recordedActions = async (user: AccountUser, id: string): Promise<string[]> => {
+    const records = await readAuditRecords(service, user.account, `webhook:${id}`);
+    for (const { action, outcome, actor, address, tenant, targets } of records) {
+      const { person, account } = user;
+      assert.deepEqual([actor.type, actor.id, outcome], ['person', person.id, 'success'], action);
+      assert.deepEqual([address, tenant], ['127.0.0.1', { account, environment: 'sandbox' }], action);
+      assert.deepEqual(targets, [`webhook:${id}`], action);
+    }
+    return records.map(({ action }) => action);
+  };
 
   test('are created with a secret that is shown once, and after a step-up alone', async () => {
     const owner = await newAccountUser(service, await service.newAccount());
@@ -106,6 +118,13 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     assertRefused(outside, 'invalid_field', 'overlap_minutes');
     assert.deepEqual(successData(await owner.call(deleteWebhook, { params })), { done: true });
     assert.deepEqual(await listed(owner), []);
+    assert.deepEqual(await recordedActions(owner, webhook.id), [
+      'webhook.created',
+      'webhook.changed',
+      'webhook.changed',
+      'webhook.secret-rotated',
+      'webhook.deleted',
+    ]);
   });
 
   test('say whether a test event arrives, a few times in a minute', async () => {
@@ -118,6 +137,9 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     const more = [];
     for (let count = 0; count < 10; count++) more.push(await owner.call(testWebhook, { params }));
     assert.ok(more.some(({ json }) => json.code === 'rate_limited'));
+    const sent = 1 + more.filter(({ status }) => status === 200).length;
+    const tested = (await recordedActions(owner, webhook.id)).filter((action) => action === 'webhook.tested');
+    assert.equal(tested.length, sent);
   });
 
   test('list deliveries with the body as it is sent, and send it again', async () => {
@@ -151,6 +173,7 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
       service.advance(SECOND);
       assert.equal(receiver.received.filter(({ path }) => path === '/shop').length, 2);
     });
+    assert.deepEqual(await recordedActions(owner, webhook.id), ['webhook.created', 'webhook.replayed']);
     const none = { ...params, event: `${delivered.event_id.slice(0, -1)}0` };
     assertUnknown(await owner.call(showEvent, { params: none }));
     const other = await created(owner, { url: `${receiver.url}other`, events: ['token.deleted'] });
@@ -210,6 +233,10 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     assert.ok(!approved.text.includes(secret));
     assert.deepEqual(await listed(second), [webhook]);
     const params = { id: webhook.id };
+    const [record] = await readAuditRecords(service, account, `webhook:${webhook.id}`);
+    assert.deepEqual(record?.targets, [`webhook:${webhook.id}`, `approval:${approval}`]);
+    assert.deepEqual([record?.action, record?.actor.id], ['webhook.created', owner.person.id]);
+    assert.deepEqual(record?.tenant, { account, environment });
     const edited = await owner.call(editWebhook, {
       params,
       body: { ...body, url: 'https:////other.example', state: 'enabled', revision: 1 },

@@ -7,6 +7,8 @@ import { cardFormHeaders } from '../../src/http/card-form.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { Vault } from '../../src/vault/vault.ts';
+import { readAuditRecords } from '../fixtures/audit-records.ts';
+import { Search, withoutRandomTexts } from '../fixtures/canaries.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
@@ -425,33 +427,95 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.equal(hsts, 'max-age=31536000');
   });
 
-  test('leave no card number, code, name or secret in the log, the audit log, metrics and responses', async () => {
-    const number = luhnPan('411111');
+  test('leave no card number, code, name or secret in the log, the audit log, metrics, responses and rows', async () => {
+    const number = newPan();
+    const name = 'Zoe Quax-Ñandú';
+    const code = '7391';
+    const refused = 'code-canary-of-a-refusal';
     const session = await open();
-    const body = { ...CARD, number, name: 'Zoe Quax', attempt: randomUUID() };
+    const { secret } = session;
+    const body = { ...CARD, number, name, cvv: code, attempt: randomUUID() };
     const responses = [
-      await submit(session, { number, cvv: '9x7' }),
-      await submit({ ...session, secret: 'A'.repeat(43) }, { number, name: 'Zoe Quax' }),
+      await submit(session, { number, name, cvv: refused }),
+      await submit({ ...session, secret: 'A'.repeat(43) }, { number, name, cvv: code }),
       await form('POST', session, '', JSON.stringify(body).slice(0, -1)),
-      await form('POST', session, '', body, { origin: `${own()}/${session.secret}`, referer: `${own()}/?${number}` }),
-      await form('GET', session, `/session?number=${number}&secret=${session.secret}`),
-      await form('GET', session, `/${number}/${session.secret}`),
-      await submit(session, { number, name: 'Zoe Quax', cvv: '987' }),
+      await form('POST', session, '', body, { origin: `${own()}/${secret}`, referer: `${own()}/?${number}&${code}` }),
+      await form('GET', session, `/session?number=${number}&secret=${secret}&cvv=${code}`),
+      await form('GET', session, `/${number}/${secret}/${code}`),
+      await submit(session, { number, name, cvv: code }),
       await service.call('GET', '/metrics', { environment: 'console' }),
     ];
-    assert.equal((await show(session)).status, 'completed');
-    const records = await service.core.database.read('select record from journal');
-    const journal = records.map(({ record }) =>
-      typeof record === 'string' ? record : Buffer.from(record as Uint8Array),
-    );
-    const texts = [...responses.map(({ text }) => text), ...service.log, ...journal];
-    for (const secret of [number, session.secret, 'Zoe Quax']) assert.ok(!texts.some((text) => text.includes(secret)));
+    const shown = await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key });
+    assert.equal(shown.json.data.status, 'completed');
     const { database } = service.core;
-    const rows = await database.read('select record, result from capture_sessions where id = ?', session.id);
+    const records = await database.read('select record from journal');
+    const journal = records.map(({ record }) =>
+      typeof record === 'string' ? record : Buffer.from(record as Uint8Array).toString(),
+    );
+    assert.ok(journal.some((record) => record.includes('capture-session.completed') && record.includes(session.id)));
+    // A code of four digits is found by chance in what is random, and so is searched for beside that alone.
+    const search = new Search([number, secret, name, refused, `"cvv":"${code}"`]);
+    for (const text of [...responses, shown].map((each) => each.text).concat(service.log, journal)) {
+      assert.deepEqual(search.found(Buffer.from(text)), [], text);
+      assert.ok(!withoutRandomTexts(text).includes(code), text);
+    }
+    const rows = [
+      ...(await database.read('select * from capture_sessions where id = ?', session.id)),
+      ...(await database.read('select * from captures where id = ?', shown.json.data.result.capture.id)),
+    ];
+    assert.equal(rows.length, 2);
     for (const row of rows)
-      for (const value of Object.values(row)) assert.ok(!Buffer.from((value as Uint8Array) ?? []).includes(number));
+      for (const [column, value] of Object.entries(row)) {
+        if (value instanceof Uint8Array) assert.deepEqual(search.found(Buffer.from(value)), [], column);
+        else assert.deepEqual(search.found(Buffer.from(String(value))), [], column);
+        if (typeof value === 'string') assert.ok(!withoutRandomTexts(value).includes(code), column);
+      }
+  });
+
+  test('are in the audit log with their creation and their end, by the key or by the buyer with the address', async () => {
+    const from = '127.0.0.9';
+    const asBuyer = ({ id, secret }: Session, path: string, body?: object): Promise<TestResponse> =>
+      service.call('POST', `/v1/card/${id}${path}`, {
+        environment: 'cards',
+        from,
+        ...(body !== undefined && { body }),
+        headers: { origin: own(), authorization: `Bearer ${secret}` },
+      });
+    const [completed, failed, left, cancelled] = [await open(), await open(TOKEN), await open(), await open()];
+    const submission = () => ({ ...CARD, attempt: randomUUID() });
+    await asBuyer(completed, '', { ...submission(), number: '' });
+    await asBuyer(completed, '', submission());
+    for (let count = 0; count < 11; count++) await asBuyer(failed, '', { ...submission(), exp: '' });
+    for (let count = 0; count < 2; count++) await asBuyer(left, '/cancel');
+    await service.call('DELETE', `/v1/capture-sessions/${cancelled.id}`, { key: me.key });
+    const buyer = { actor: { type: 'buyer' }, address: from };
+    const key = { actor: { type: 'key', id: me.keyId, name: 'test' }, address: '127.0.0.1' };
+    for (const [{ id }, end, by, result] of [
+      [completed, 'completed', buyer, 'capture'],
+      [failed, 'failed', buyer, 'token'],
+      [left, 'cancelled', buyer, 'capture'],
+      [cancelled, 'cancelled', key, 'capture'],
+    ] as const) {
+      const target = `capture-session:${id}`;
+      const records = await readAuditRecords(service, me.account, target);
+      const all = { outcome: 'success', targets: [target], tenant: { account: me.account, environment: 'sandbox' } };
+      for (const { request_id: requestId, action } of records) assert.ok(requestId !== undefined, action);
+      assert.deepEqual(
+        records.map(({ request_id: _, ...record }) => record),
+        [
+          { ...all, ...key, action: 'capture-session.created', detail: { result } },
+          { ...all, ...by, action: `capture-session.${end}` },
+        ],
+      );
+    }
   });
 });
+
+/** Returns a number of a brand whose code has four digits. The digits that may be shown are not those of the code. */
+const newPan = (): string => {
+  const pan = luhnPan('378282', 15);
+  return pan.endsWith('7391') ? newPan() : pan;
+};
 
 describe('the limit of an address', () => {
   test('is for submissions, wrong secrets and unknown ids; the form is still served', async () => {

@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { inspect, promisify } from 'node:util';
 import { buildDocument, generateTypes } from '../../scripts/client-types.ts';
 import {
   AccessDeniedError,
@@ -19,6 +19,7 @@ import {
 } from '../../sdk/src/index.ts';
 import { ROUTES } from '../../sdk/src/schema.ts';
 import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
+import { Search } from '../fixtures/canaries.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newMerchant, order, REJECTED } from '../interface/payment-requests.ts';
 
@@ -158,6 +159,77 @@ describe('the client', { timeout: 120_000 }, () => {
     const stranger = new CardvaultClient({ ...options, apiKey: 'cv_sandbox_wrong' });
     await assert.rejects(stranger.account(), AccessDeniedError);
     stranger.close();
+  });
+
+  test('throws no error that holds a value of the request, whatever becomes of it', async () => {
+    const { certificate, key } = await loadOrCreateLocalIdentity(join(service.directory, 'tls'), service.now);
+    // A server between client and service that responds with what it was sent, or never.
+    const echo = createServer({ cert: certificate, key }, async (request, response) => {
+      const body = Buffer.concat(await request.toArray()).toString();
+      const { status = '200' } = JSON.parse(body).additional_info;
+      if (status === 'never') return;
+      response.writeHead(Number(status)).end(`<p>${request.url} ${JSON.stringify(request.headers)} ${body}</p>`);
+    });
+    await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
+    const baseUrl = `https://localhost:${(echo.address() as AddressInfo).port}`;
+    const apiKey = 'cv_sandbox_canary-of-the-key';
+    const card = luhnPan('411111');
+    const canaries = [card, apiKey, 'Canary Holder', 'canary-of-a-code', 'canary-of-an-id', 'canary-of-a-secret'];
+    const [, , name = '', cvv = '', id = '', text = ''] = canaries;
+    const strict = { ...options, apiKey, maxRetries: 0, attemptTimeoutMs: 2000 };
+    const echoed = new CardvaultClient({ ...strict, baseUrl });
+    const hasty = new CardvaultClient({ ...strict, baseUrl, attemptTimeoutMs: 50 });
+    const { ca: _, ...withoutCa } = strict;
+    const suspicious = new CardvaultClient({ ...withoutCa, baseUrl });
+    const stranger = new CardvaultClient(strict);
+    const body = (status = '', exp = '12/40') => ({
+      ...{ chd: { card, name, cvv, exp }, amount: 1, currency: 'USD', ttl: 5 },
+      additional_info: { status, text },
+    });
+    const secret = `whsec_${Buffer.from(text.repeat(2)).toString('base64')}`;
+    const timestamp = `${Math.floor(Date.now() / 1000)}`;
+    const mac = createHmac('sha256', Buffer.from(text.repeat(2))).update(`${id}.${timestamp}.x${card}`);
+    const signed = { 'webhook-id': id, 'webhook-timestamp': timestamp };
+    const signature = `v1,${mac.digest('base64')}`;
+    const verify = (headers: object) => verifyWebhook({ headers: headers as never, body: `x${card}` }, secret);
+    const calls: readonly (readonly [string, () => unknown])[] = [
+      ['InvalidRequestError', () => client.captures.create(body('', card))],
+      ['InvalidRequestError', () => client.tokens.inspect(`${card} ${id}`)],
+      ['AccessDeniedError', () => stranger.captures.create(body())],
+      ['InvalidRequestError', () => echoed.captures.create(body('400'))],
+      ['AccessDeniedError', () => echoed.captures.create(body('403'))],
+      ['ConflictError', () => echoed.captures.create(body('409'))],
+      ['RateLimitError', () => echoed.captures.create(body('429'))],
+      ['ServiceError', () => echoed.captures.create(body('500'))],
+      ['ConnectionError', () => echoed.captures.create(body('200'))],
+      ['TimeoutError', () => hasty.captures.create(body('never'))],
+      ['ConnectionError', () => suspicious.captures.create(body())],
+      ['TypeError', () => echoed.captures.create(body(), { idempotencyKey: `${card}\n` })],
+      ['WebhookVerificationError', () => verify(signed)],
+      ['WebhookVerificationError', () => verify({ ...signed, 'webhook-signature': `v1,${id}` })],
+      ['WebhookVerificationError', () => verify({ ...signed, 'webhook-signature': signature })],
+    ];
+    const search = new Search([...canaries, secret]);
+    try {
+      for (const [expected, call] of calls) {
+        const error = await Promise.try(call).then(
+          () => assert.fail(expected),
+          (thrown: unknown) => thrown as Error,
+        );
+        assert.equal(error.name, expected, error.stack);
+        const shown = [
+          error.message,
+          error.stack,
+          JSON.stringify(error),
+          inspect(error, { depth: 9, showHidden: true }),
+        ];
+        assert.deepEqual(search.found(Buffer.from(shown.join('\n'))), [], expected);
+      }
+    } finally {
+      for (const each of [echoed, hasty, suspicious, stranger]) each.close();
+      echo.closeAllConnections();
+      echo.close();
+    }
   });
 
   test('refuses bad options, and a certificate that it does not trust', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import { isLong } from '../scope.ts';
 /** A core of the process, taken after load and idle time, is searched: docs/threat-model.md states what was found. */
 const CARDS = 1000;
 const CAPTURES = 200;
+const SUBMISSIONS = 100;
 const IDLE_MS = 90_000;
 const BIN = '411111';
 const PAN_DIGITS = 16;
@@ -33,7 +35,7 @@ describe('a core of the process', {
   before(async () => {
     directory = newDirectory();
     cores = mkdtempSync(join(tmpdir(), 'cardvault-core-'));
-    service = await startProcess(directory, { CARDVAULT_WORKERS: '1' });
+    service = await startProcess(directory, { CARDVAULT_WORKERS: '1', CARDVAULT_RATE_LIMIT_CAPTURE: '0' });
   });
   after(async () => {
     await service.stop();
@@ -59,6 +61,29 @@ describe('a core of the process', {
       const headers = { 'idempotency-key': `memory-${index}` };
       const created = await service.call('POST', '/transactions/requests', { key, body, headers });
       assert.equal((await service.call('GET', `/transactions/requests/${created.json.data.id}`, { key })).status, 200);
+    }
+    await submit(key);
+  }
+
+  /** Half of the submissions are refused, and then none of the card is stored. */
+  async function submit(key: string): Promise<void> {
+    const session = { allowed_origins: ['https://shop.example.com'], amount: 1, currency: 'USD', ttl: 60 };
+    for (let index = 0; index < SUBMISSIONS; index++) {
+      const isRefused = index % 2 === 0;
+      const { id, client_secret: secret } = (await service.call('POST', '/v1/capture-sessions', { key, body: session }))
+        .json.data;
+      const response = await service.call('POST', `/v1/card/${id}`, {
+        listener: 'cards',
+        body: {
+          number: newPan(),
+          exp: isRefused ? '01/20' : '12/40',
+          name: 'Ana Lopez',
+          cvv: '737',
+          attempt: randomUUID(),
+        },
+        headers: { origin: `https://localhost:${service.ports.cards}`, authorization: `Bearer ${secret}` },
+      });
+      assert.equal(response.status, isRefused ? 400 : 200, response.text);
     }
   }
 

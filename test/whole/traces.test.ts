@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { SPAN_ATTRIBUTES } from '../../src/http/traces.ts';
+import { Search, withoutRandomTexts } from '../fixtures/canaries.ts';
 import { installLibrary } from '../fixtures/installed-library.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type ReceivedSpan, startTraceReceiver } from '../fixtures/trace-receiver.ts';
@@ -19,6 +21,9 @@ const PACKAGES = [
 const PAN = '4111111111111111';
 const OTHER_PAN = '5555555555554444';
 const NAME = 'Canary Cardholder';
+/** A number that is typed into the card form, where a code has four digits. */
+const FORM_PAN = '378282246310005';
+const FORM_CODE = '7391';
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const PARENT = '00f067aa0ba902b7';
 const SERVER_KIND = 2;
@@ -33,6 +38,7 @@ describe('traces', { skip: onlyLong }, () => {
   let service: TestService;
   let libraries: string;
   let ended: readonly ReceivedSpan[];
+  let formSecret: string;
   const responses: Record<string, string | undefined> = {};
 
   before(async () => {
@@ -87,6 +93,23 @@ describe('traces', { skip: onlyLong }, () => {
     });
     const payment = await call('payment', 'POST', '/v1/payments', { key, body: paid });
     assert.equal(payment.status, 200, payment.text);
+    const session = { allowed_origins: ['https://shop.example.com'], amount: 1, currency: 'USD', ttl: 10 };
+    const opened = (await service.call('POST', '/v1/capture-sessions', { key, body: session })).json.data;
+    formSecret = opened.client_secret;
+    const submit = (name: string, more: object, path = '') =>
+      call(name, 'POST', `/v1/card/${opened.id}${path}`, {
+        environment: 'cards',
+        body: { number: FORM_PAN, exp: '12/29', name: NAME, cvv: FORM_CODE, attempt: randomUUID(), ...more },
+        headers: {
+          origin: `https://localhost:${service.ports.cards}`,
+          authorization: `Bearer ${formSecret}`,
+          traceparent,
+        },
+      });
+    assert.equal((await submit('form-refused', { exp: '' })).status, 400);
+    await submit('form-malformed', { attempt: FORM_PAN });
+    await submit('form-path', {}, `/${FORM_PAN}?secret=${formSecret}`);
+    assert.equal((await submit('form', {})).status, 200);
   }
 
   const spanOf = (id: string): ReceivedSpan => {
@@ -125,6 +148,19 @@ describe('traces', { skip: onlyLong }, () => {
     assert.equal(spanOf('path').attributes[SPAN_ATTRIBUTES.route], '/v1/tokens/:token/inspect');
     assert.equal(spanOf('denied').attributes[SPAN_ATTRIBUTES.failure], 'access_denied');
     assert.equal(spanOf('malformed').attributes[SPAN_ATTRIBUTES.status], 400);
+  });
+
+  test('of submissions of the card form have the route, another trace, and their commits', () => {
+    const { attributes, traceId, name } = spanOf('form');
+    assert.deepEqual([name, attributes[SPAN_ATTRIBUTES.listener]], ['POST /v1/card/:id', 'cards']);
+    assert.notEqual(traceId, TRACE);
+    assert.deepEqual(
+      childrenOf(spanOf('form')).map((span) => span.name),
+      ['commit'],
+    );
+    assert.equal(spanOf('form-refused').attributes[SPAN_ATTRIBUTES.status], 400);
+    assert.equal(spanOf('form-malformed').attributes[SPAN_ATTRIBUTES.route], '/v1/card/:id');
+    assert.notEqual(spanOf('form-path').attributes[SPAN_ATTRIBUTES.status], 200);
   });
 
   test('have the commits and the calls to processors as children', () => {
@@ -182,6 +218,10 @@ describe('traces', { skip: onlyLong }, () => {
     const sent = Buffer.concat(receiver.bodies);
     const canaries = [PAN, OTHER_PAN, NAME, '987', 'Ana', 'canary', '12/29', '2029', 'cv_sandbox_', '127.0.0.1'];
     for (const canary of canaries) assert.equal(sent.includes(canary), false, canary);
+    assert.deepEqual(new Search([PAN, OTHER_PAN, FORM_PAN, NAME, formSecret]).found(sent), []);
+    for (const { attributes } of ended)
+      for (const value of Object.values(attributes))
+        assert.ok(!withoutRandomTexts(String(value)).includes(FORM_CODE), String(value));
     for (const digits of [PAN, OTHER_PAN]) assert.equal(sent.includes(Buffer.from(digits, 'hex')), false, digits);
   });
 });
