@@ -19,7 +19,9 @@ const BRUNO = '@usebruno/cli';
 const RUNS_WITHIN_MS = 300_000;
 
 /** A shop that uses the generated client, as the guide shows it. */
-const PYTHON = `import os
+const PYTHON = `import hashlib
+import os
+from base64 import b64encode
 from cardvault_client import AuthenticatedClient
 from cardvault_client.api.account import get_account
 from cardvault_client.api.card_form import create_capture_session, delete_capture_session, show_capture_session
@@ -52,6 +54,13 @@ body = CreateWebhookRequest.from_dict({"url": "https://shop.example.com/events",
 created = create_webhook.sync(client=client, body=body, idempotency_key="webhook-1").data
 [listed] = list_webhooks.sync(client=client).data.webhooks
 assert listed.id == created.id
+proxy = client.get_httpx_client()
+key = {"ft-access-key": os.environ["VAULT_KEY"]}
+headers = {**key, "content-type": "text/plain"}
+hashed = proxy.post("/proxy/hash", params={"type": "SHA256"}, content="a", headers=headers).json()
+assert hashed["data"]["hashValue"] == b64encode(hashlib.sha256(b"a").digest()).decode()
+secured = proxy.post("/proxy/wssec", content="<a/>", headers={**key, "content-type": "application/xml"}).json()
+assert secured["data"]["xml"].startswith("<soapenv:Envelope")
 print(listed.url, len(list_deliveries.sync(listed.id, client=client, status=ListDeliveriesStatus.DELIVERED).data.deliveries))
 `;
 
@@ -106,7 +115,7 @@ describe('a client of another maker', { skip: onlyLong, timeout: 2 * RUNS_WITHIN
     const generator = join(folder, 'venv', 'bin', 'openapi-python-client');
     const generated = await run(generator, ['generate', '--path', 'openapi.json', ...output], folder);
     assert.ok(generated.isSuccess, generated.out);
-    // The generator knows no XML and no body of any type.
+    // The generator knows no XML and no body of any type: these are sent with its connection, as the guide shows.
     const missing = [...generated.out.matchAll(/WARNING parsing (\S+ \S+)/g)].map(([, operation]) => operation);
     assert.deepEqual(missing.sort(), ['POST /proxy/hash', 'POST /proxy/wssec']);
     writeFileSync(join(folder, 'shop.py'), PYTHON);
