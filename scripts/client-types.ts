@@ -20,6 +20,8 @@ function typeOf(schema: JsonSchema, indent: string): string {
   if (choices !== undefined) return choices.map((each) => JSON.stringify(each)).join(' | ');
   const alternatives = (schema['oneOf'] ?? schema['anyOf']) as readonly JsonSchema[] | undefined;
   if (alternatives !== undefined) return [...new Set(alternatives.map((each) => typeOf(each, indent)))].join(' | ');
+  const content = schema['contentSchema'] as JsonSchema | undefined;
+  if (content !== undefined) return typeOf(content, indent);
   const { type } = schema;
   if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each }, indent)).join(' | ');
   return typeOfKind(String(type), schema, indent);
@@ -67,7 +69,7 @@ function typeOfObject(schema: JsonSchema, indent: string): string {
 const toName = (name: string): string => (/^[a-z_$][\w$]*$/i.test(name) ? name : JSON.stringify(name));
 
 function describeOperation(
-  { operationId, requestBody, responses }: OpenApiOperation,
+  { operationId, parameters, requestBody, responses }: OpenApiOperation,
   method: string,
   path: string,
 ): string {
@@ -77,10 +79,23 @@ function describeOperation(
     `  readonly ${operationId}: {`,
     `    readonly method: ${JSON.stringify(method.toUpperCase())};`,
     `    readonly path: ${JSON.stringify(path)};`,
+    `    readonly query: ${typeOfParameters(parameters, 'query')};`,
+    `    readonly headers: ${typeOfParameters(parameters, 'header')};`,
     `    readonly body: ${body};`,
     `    readonly response: ${typeOf(success, '    ')};`,
     '  };',
   ].join('\n');
+}
+
+/** The members that these parameters have as an object; those of the path are in `path`. */
+function typeOfParameters(parameters: OpenApiOperation['parameters'], place: 'query' | 'header'): string {
+  const found = parameters.filter((parameter) => parameter.in === place);
+  if (found.length === 0) return 'undefined';
+  const properties = Object.fromEntries(
+    found.map(({ name, description, schema }) => [name, { ...schema, description }]),
+  );
+  const required = found.filter((parameter) => parameter.required).map(({ name }) => name);
+  return typeOfObject({ properties, required }, '    ');
 }
 
 const bodyType = (content: NonNullable<OpenApiOperation['requestBody']>['content']): string => {

@@ -1,5 +1,5 @@
 import { type Operations, ROUTES } from './schema.ts';
-import { type CallOptions, type ClientOptions, type Outgoing, Transport } from './transport.ts';
+import { type CallOptions, type ClientOptions, type Outgoing, type Timing, Transport } from './transport.ts';
 
 type OperationId = keyof Operations;
 type Body<Id extends OperationId> = Operations[Id]['body'];
@@ -7,22 +7,25 @@ type Response<Id extends OperationId> = Operations[Id]['response'];
 /** The data of a response of the vault and the proxy, without its envelope. */
 type Data<Id extends OperationId> = Response<Id> extends { readonly data: infer D } ? D : never;
 
+type Query<Id extends OperationId> = Operations[Id]['query'];
+/** The headers of an operation; `Idempotency-Key` is one of the options of a call. */
+type Headers<Id extends OperationId> = Omit<NonNullable<Operations[Id]['headers']>, 'Idempotency-Key'>;
+
 /** Header `ft-encryption` of the proxy (interface: Proxy). */
-export interface FieldEncryption {
-  readonly key?: string;
-  readonly type?: 'RSA' | 'RSA-OAEP' | 'RSA-PKCS1';
-  readonly is_partial?: boolean;
-}
+export type FieldEncryption = NonNullable<Headers<'proxyJose' | 'proxyWssec' | 'proxyHash'>['ft-encryption']>;
 
 /** Options of a call of the proxy. */
 export interface ProxyOptions extends CallOptions {
   readonly encryption?: FieldEncryption | undefined;
 }
 
-export interface ListDeliveries {
-  readonly status?: 'waiting' | 'delivered' | 'failed' | undefined;
-  /** The `event_id` of the last delivery of the page before. */
-  readonly before?: string | undefined;
+/** Which deliveries are listed. */
+export type ListDeliveries = Query<'listDeliveries'>;
+
+/** The parts of a request beside its path and a body of JSON. */
+interface Parts<Id extends OperationId> extends Pick<Outgoing, 'body' | 'contentType'> {
+  readonly query?: Query<Id>;
+  readonly headers?: Headers<Id>;
 }
 
 /** Sends the operations of the interface by their ids. */
@@ -38,17 +41,18 @@ class Caller {
     params: Readonly<Record<string, string>>,
     body: unknown,
     options: CallOptions | undefined,
-    more: Partial<Outgoing> & { readonly query?: string } = {},
+    parts: Parts<NoInfer<Id>> = {},
   ): Promise<Response<Id>> {
     const { method, path } = ROUTES[id];
     const filled = path.replace(/\{([a-z]+)\}/gi, (_, name: string) => toSegment(name, params[name]));
-    const { query, ...rest } = more;
+    const { query, headers, ...rest } = parts;
     const outgoing: Outgoing = {
       method,
-      path: query === undefined || query === '' ? filled : `${filled}?${query}`,
+      path: `${filled}${toSearch(query)}`,
       keyHeader: path.startsWith('/proxy/') ? 'ft-access-key' : 'x-api-key',
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...rest,
+      headers: toHeaders(headers),
     };
     return this.#transport.send<Response<Id>>(outgoing, options);
   }
@@ -58,11 +62,25 @@ class Caller {
     params: Readonly<Record<string, string>>,
     body: unknown,
     options: CallOptions | undefined,
-    more: Partial<Outgoing> & { readonly query?: string } = {},
+    parts: Parts<NoInfer<Id>> = {},
   ): Promise<Data<Id>> {
-    const response: unknown = await this.call(id, params, body, options, more);
+    const response: unknown = await this.call(id, params, body, options, parts);
     return (response as { readonly data: Data<Id> }).data;
   }
+}
+
+/** Returns nothing for a query without any value. */
+function toSearch(query: object | undefined): string {
+  const given = Object.entries(query ?? {}).filter((each): each is [string, string] => each[1] !== undefined);
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+/** Values of headers that are no text are JSON. */
+function toHeaders(headers: object | undefined): Record<string, string> {
+  const given = Object.entries(headers ?? {}).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  );
 }
 
 /** Nothing, and names that mean a folder, would make it the path of another operation. Throws a `TypeError`. */
@@ -185,27 +203,27 @@ class PayloadProxy {
   /** `payload`: JSON text is sent as it is, so that no digit of a number is lost; any other value as JSON. */
   jose(payload: unknown, options: ProxyOptions = {}): Promise<Data<'proxyJose'>> {
     const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
-    return this.#caller.data('proxyJose', {}, undefined, options, { body, ...headersOf(options) });
+    return this.#caller.data('proxyJose', {}, undefined, options, { body, headers: headersOf(options) });
   }
 
   wssec(xml: string, options: ProxyOptions = {}): Promise<Data<'proxyWssec'>> {
-    const more = { body: xml, contentType: 'application/xml', ...headersOf(options) };
+    const more = { body: xml, contentType: 'application/xml', headers: headersOf(options) };
     return this.#caller.data('proxyWssec', {}, undefined, options, more);
   }
 
   hash(
     payload: string | Uint8Array,
-    type: Data<'proxyHash'>['hashType'],
+    type: Query<'proxyHash'>['type'],
     options: ProxyOptions = {},
   ): Promise<Data<'proxyHash'>> {
-    const query = new URLSearchParams({ type }).toString();
-    const more = { body: payload, contentType: 'text/plain', query, ...headersOf(options) };
+    const more = { body: payload, contentType: 'text/plain', query: { type }, headers: headersOf(options) };
     return this.#caller.data('proxyHash', {}, undefined, options, more);
   }
 }
 
-const headersOf = ({ encryption }: ProxyOptions): Partial<Outgoing> =>
-  encryption === undefined ? {} : { headers: { 'ft-encryption': JSON.stringify(encryption) } };
+const headersOf = ({ encryption }: ProxyOptions): Headers<'proxyJose' | 'proxyWssec' | 'proxyHash'> => ({
+  'ft-encryption': encryption,
+});
 
 /** Where events are sent. */
 class Webhooks {
@@ -244,9 +262,7 @@ class Webhooks {
   }
 
   listDeliveries(id: string, filter: ListDeliveries = {}, options?: CallOptions): Promise<Data<'listDeliveries'>> {
-    const given = Object.entries(filter).filter((each): each is [string, string] => each[1] !== undefined);
-    const query = new URLSearchParams(given).toString();
-    return this.#caller.data('listDeliveries', { id }, undefined, options, { query });
+    return this.#caller.data('listDeliveries', { id }, undefined, options, { query: filter });
   }
 
   replay(id: string, body: Body<'replayWebhook'>, options?: CallOptions): Promise<Data<'replayWebhook'>> {
@@ -265,9 +281,9 @@ export class CardvaultClient {
   readonly #caller: Caller;
   readonly #transport: Transport;
 
-  /** Throws a `TypeError` for a bad option. */
-  constructor(options: ClientOptions) {
-    this.#transport = new Transport(options);
+  /** `timing` is for tests. Throws a `TypeError` for a bad option. */
+  constructor(options: ClientOptions, timing?: Timing) {
+    this.#transport = new Transport(options, timing);
     const caller = new Caller(this.#transport);
     this.#caller = caller;
     this.tokens = new Tokens(caller);

@@ -18,7 +18,10 @@ export interface Refusal {
   readonly retryAfter: number | undefined;
 }
 
-/** The service refused the request. */
+/**
+ * The service refused the request. An attempt before may have had its effect with its response lost: the same call with the same
+ * `idempotencyKey` finds out, and never has a second effect.
+ */
 export class RefusedError extends CardvaultError implements Refusal {
   override readonly name: string = 'RefusedError';
   readonly status: number;
@@ -27,8 +30,10 @@ export class RefusedError extends CardvaultError implements Refusal {
   readonly field: string | undefined;
   readonly requestId: string | undefined;
   readonly retryAfter: number | undefined;
+  /** The `Idempotency-Key` of the call; undefined for one that only reads. */
+  readonly idempotencyKey: string | undefined;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: Refusal, idempotencyKey: string | undefined) {
     super(`${refusal.status}: ${refusal.description}`);
     this.status = refusal.status;
     this.description = refusal.description;
@@ -36,6 +41,7 @@ export class RefusedError extends CardvaultError implements Refusal {
     this.field = refusal.field;
     this.requestId = refusal.requestId;
     this.retryAfter = refusal.retryAfter;
+    this.idempotencyKey = idempotencyKey;
   }
 }
 
@@ -90,10 +96,10 @@ export class WebhookVerificationError extends CardvaultError {
 }
 
 /** Returns the error for a status. */
-export function toRefusedError(refusal: Refusal): RefusedError {
+export function toRefusedError(refusal: Refusal, idempotencyKey: string | undefined): RefusedError {
   const { status } = refusal;
-  if (status === 403) return new AccessDeniedError(refusal);
-  if (status === 409) return new ConflictError(refusal);
-  if (status === 429) return new RateLimitError(refusal);
-  return status >= 500 ? new ServiceError(refusal) : new InvalidRequestError(refusal);
+  if (status === 403) return new AccessDeniedError(refusal, idempotencyKey);
+  if (status === 409) return new ConflictError(refusal, idempotencyKey);
+  if (status === 429) return new RateLimitError(refusal, idempotencyKey);
+  return status >= 500 ? new ServiceError(refusal, idempotencyKey) : new InvalidRequestError(refusal, idempotencyKey);
 }

@@ -13,5 +13,5 @@ export {
   WebhookVerificationError,
 } from './errors.ts';
 export * from './schema.ts';
-export type { CallOptions, ClientOptions } from './transport.ts';
+export type { CallOptions, ClientOptions, Timing } from './transport.ts';
 export { type ReceivedWebhook, type VerificationOptions, verifyWebhook, type WebhookEvent } from './webhook.ts';

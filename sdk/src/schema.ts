@@ -1240,180 +1240,338 @@ export interface Operations {
   readonly tokenizeCards: {
     readonly method: "POST";
     readonly path: "/v1/tokenization/simple";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: TokenizeCardsRequest;
     readonly response: TokenizeCardsResponse;
   };
   readonly inspectToken: {
     readonly method: "GET";
     readonly path: "/v1/tokens/{token}/inspect";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: InspectTokenResponse;
   };
   readonly deleteTokens: {
     readonly method: "DELETE";
     readonly path: "/v1/tokens";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: DeleteTokensRequest;
     readonly response: DeleteTokensResponse;
   };
   readonly createCapture: {
     readonly method: "POST";
     readonly path: "/transactions/requests";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: CreateCaptureRequest;
     readonly response: CreateCaptureResponse;
   };
   readonly tokenizeCapture: {
     readonly method: "POST";
     readonly path: "/transactions/requests/{id}/tokenize";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: TokenizeCaptureRequest;
     readonly response: TokenizeCaptureResponse;
   };
   readonly retrieveCapture: {
     readonly method: "GET";
     readonly path: "/transactions/requests/{id}";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: RetrieveCaptureResponse;
   };
   readonly deleteCapture: {
     readonly method: "DELETE";
     readonly path: "/transactions/requests/{id}";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: undefined;
     readonly response: DeleteCaptureResponse;
   };
   readonly inspectCapture: {
     readonly method: "GET";
     readonly path: "/transactions/requests/{id}/inspect";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: InspectCaptureResponse;
   };
   readonly createCaptureSession: {
     readonly method: "POST";
     readonly path: "/v1/capture-sessions";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: CreateCaptureSessionRequest;
     readonly response: CreateCaptureSessionResponse;
   };
   readonly showCaptureSession: {
     readonly method: "GET";
     readonly path: "/v1/capture-sessions/{id}";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: ShowCaptureSessionResponse;
   };
   readonly deleteCaptureSession: {
     readonly method: "DELETE";
     readonly path: "/v1/capture-sessions/{id}";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: undefined;
     readonly response: DeleteCaptureSessionResponse;
   };
   readonly createPayment: {
     readonly method: "POST";
     readonly path: "/v1/payments";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: CreatePaymentRequest;
     readonly response: CreatePaymentResponse;
   };
   readonly capturePayment: {
     readonly method: "POST";
     readonly path: "/v1/payments/{id}/capture";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: CapturePaymentRequest;
     readonly response: CapturePaymentResponse;
   };
   readonly refundPayment: {
     readonly method: "POST";
     readonly path: "/v1/payments/{id}/refund";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: RefundPaymentRequest;
     readonly response: RefundPaymentResponse;
   };
   readonly voidPayment: {
     readonly method: "POST";
     readonly path: "/v1/payments/{id}/void";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: VoidPaymentRequest;
     readonly response: VoidPaymentResponse;
   };
   readonly showPayment: {
     readonly method: "GET";
     readonly path: "/v1/payments/transactions/{id}";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: ShowPaymentResponse;
   };
   readonly proxyJose: {
     readonly method: "POST";
     readonly path: "/proxy/jose";
+    readonly query: undefined;
+    readonly headers: {
+      /** How values marked with `encrypt` are encrypted: a JSON object with `key` (RSA public key, PEM or base64 of DER; default: the processor’s key of the account), `type` (`RSA`: OAEP with SHA-256, `RSA-OAEP`: OAEP with SHA-1, `RSA-PKCS1`; default `RSA`) and `is_partial` (false: every replaced value; default true). */
+      readonly "ft-encryption"?: {
+        /** RSA public key, PEM or base64 of DER */
+        readonly key?: string | undefined;
+        /** The padding; default RSA */
+        readonly type?: "RSA" | "RSA-OAEP" | "RSA-PKCS1" | undefined;
+        /** False: every replaced value is encrypted; default true */
+        readonly is_partial?: boolean | undefined;
+      } | undefined;
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: ProxyJoseRequest;
     readonly response: ProxyJoseResponse;
   };
   readonly proxyWssec: {
     readonly method: "POST";
     readonly path: "/proxy/wssec";
+    readonly query: undefined;
+    readonly headers: {
+      /** How values marked with `encrypt` are encrypted: a JSON object with `key` (RSA public key, PEM or base64 of DER; default: the processor’s key of the account), `type` (`RSA`: OAEP with SHA-256, `RSA-OAEP`: OAEP with SHA-1, `RSA-PKCS1`; default `RSA`) and `is_partial` (false: every replaced value; default true). */
+      readonly "ft-encryption"?: {
+        /** RSA public key, PEM or base64 of DER */
+        readonly key?: string | undefined;
+        /** The padding; default RSA */
+        readonly type?: "RSA" | "RSA-OAEP" | "RSA-PKCS1" | undefined;
+        /** False: every replaced value is encrypted; default true */
+        readonly is_partial?: boolean | undefined;
+      } | undefined;
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: string | Uint8Array;
     readonly response: ProxyWssecResponse;
   };
   readonly proxyHash: {
     readonly method: "POST";
     readonly path: "/proxy/hash";
+    readonly query: {
+      /** The algorithm */
+      readonly type: "SHA256" | "SHA384" | "SHA512";
+    };
+    readonly headers: {
+      /** How values marked with `encrypt` are encrypted: a JSON object with `key` (RSA public key, PEM or base64 of DER; default: the processor’s key of the account), `type` (`RSA`: OAEP with SHA-256, `RSA-OAEP`: OAEP with SHA-1, `RSA-PKCS1`; default `RSA`) and `is_partial` (false: every replaced value; default true). */
+      readonly "ft-encryption"?: {
+        /** RSA public key, PEM or base64 of DER */
+        readonly key?: string | undefined;
+        /** The padding; default RSA */
+        readonly type?: "RSA" | "RSA-OAEP" | "RSA-PKCS1" | undefined;
+        /** False: every replaced value is encrypted; default true */
+        readonly is_partial?: boolean | undefined;
+      } | undefined;
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: string | Uint8Array;
     readonly response: ProxyHashResponse;
   };
   readonly createWebhook: {
     readonly method: "POST";
     readonly path: "/v1/webhooks";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: CreateWebhookRequest;
     readonly response: CreateWebhookResponse;
   };
   readonly listWebhooks: {
     readonly method: "GET";
     readonly path: "/v1/webhooks";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: ListWebhooksResponse;
   };
   readonly showWebhook: {
     readonly method: "GET";
     readonly path: "/v1/webhooks/{id}";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: ShowWebhookResponse;
   };
   readonly updateWebhook: {
     readonly method: "POST";
     readonly path: "/v1/webhooks/{id}";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: UpdateWebhookRequest;
     readonly response: UpdateWebhookResponse;
   };
   readonly deleteWebhook: {
     readonly method: "DELETE";
     readonly path: "/v1/webhooks/{id}";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: undefined;
     readonly response: DeleteWebhookResponse;
   };
   readonly rotateWebhook: {
     readonly method: "POST";
     readonly path: "/v1/webhooks/{id}/rotate";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: RotateWebhookRequest;
     readonly response: RotateWebhookResponse;
   };
   readonly testWebhook: {
     readonly method: "POST";
     readonly path: "/v1/webhooks/{id}/test";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: undefined;
     readonly response: TestWebhookResponse;
   };
   readonly listDeliveries: {
     readonly method: "GET";
     readonly path: "/v1/webhooks/{id}/deliveries";
+    readonly query: {
+      /** Only deliveries of this status */
+      readonly status?: "waiting" | "delivered" | "failed" | undefined;
+      /** The event_id of the last delivery of the page before */
+      readonly before?: string | undefined;
+    };
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: ListDeliveriesResponse;
   };
   readonly replayWebhook: {
     readonly method: "POST";
     readonly path: "/v1/webhooks/{id}/replay";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: ReplayWebhookRequest;
     readonly response: ReplayWebhookResponse;
   };
   readonly showAccount: {
     readonly method: "POST";
     readonly path: "/v1/account";
+    readonly query: undefined;
+    readonly headers: {
+      /** The same key with the same request gives the first response again, for 24 hours, and has no second effect. */
+      readonly "Idempotency-Key"?: string | undefined;
+    };
     readonly body: undefined;
     readonly response: ShowAccountResponse;
   };
   readonly getAccount: {
     readonly method: "GET";
     readonly path: "/v1/account";
+    readonly query: undefined;
+    readonly headers: undefined;
     readonly body: undefined;
     readonly response: GetAccountResponse;
   };

@@ -41,6 +41,22 @@ export interface Outgoing {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** Clock, randomness and waits of the retries. Attempts end by the clock of the machine. */
+export interface Timing {
+  /** Milliseconds from any start; never goes back. */
+  readonly now: () => number;
+  /** A whole number from 0 up to, and without, `below`. */
+  readonly random: (below: number) => number;
+  /** Rejects as soon as the signal is aborted. */
+  readonly wait: (milliseconds: number, signal: AbortSignal | undefined) => Promise<void>;
+}
+
+export const SYSTEM_TIMING: Timing = {
+  now: () => performance.now(),
+  random: (below) => randomInt(below),
+  wait: (milliseconds, signal) => delay(milliseconds, undefined, { signal }),
+};
+
 interface Response {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
@@ -61,13 +77,15 @@ export class Transport {
   readonly #options: ClientOptions;
   readonly #base: URL;
   readonly #agent: Agent;
+  readonly #timing: Timing;
 
   /** Throws a `TypeError` for a bad option. */
-  constructor(options: ClientOptions) {
+  constructor(options: ClientOptions, timing: Timing = SYSTEM_TIMING) {
     const base = URL.canParse(options.baseUrl) ? new URL(options.baseUrl) : undefined;
     if (base?.protocol !== 'https:') throw new TypeError('baseUrl: expected https://HOST or https://HOST:PORT');
     if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey: expected visible ASCII characters');
     this.#options = options;
+    this.#timing = timing;
     this.#base = base;
     const ca = options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] };
     this.#agent = new Agent({ keepAlive: true, maxSockets: 64, minVersion: 'TLSv1.2', ...ca });
@@ -80,23 +98,25 @@ export class Transport {
 
   /**
    * Returns the parsed body of a successful response. A write always has an `Idempotency-Key`, so that every retry of it gets the
-   * result of the first. Throws the errors of `errors.ts`.
+   * result of the first. Throws the errors of `errors.ts`, and a `TypeError` for a key that the service would refuse.
    */
   async send<T>(outgoing: Outgoing, options: CallOptions = {}): Promise<T> {
     const isWrite = outgoing.method !== 'GET';
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? randomUUID()) : undefined;
-    const deadline = performance.now() + (options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULTS.timeoutMs);
+    if (idempotencyKey !== undefined) assertKey(idempotencyKey);
+    const { now, random, wait } = this.#timing;
+    const deadline = now() + (options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULTS.timeoutMs);
     const retries = this.#options.maxRetries ?? DEFAULTS.maxRetries;
     for (let attempt = 0; ; attempt++) {
-      const left = deadline - performance.now();
+      const left = deadline - now();
       const outcome = checkBody(await this.#attempt(outgoing, idempotencyKey, left, options.signal), idempotencyKey);
       if (!(outcome instanceof ConnectionError) && isSuccess(outcome)) return parse(outcome.text) as T;
-      const error = outcome instanceof ConnectionError ? outcome : toRefusedError(toRefusal(outcome));
-      const waits = backOff(attempt, outcome instanceof ConnectionError ? undefined : toRefusal(outcome).retryAfter);
+      const error = outcome instanceof ConnectionError ? outcome : toRefusedError(toRefusal(outcome), idempotencyKey);
+      const waits = backOff(attempt, error instanceof ConnectionError ? undefined : error.retryAfter, random);
       const isRetryable = outcome instanceof ConnectionError || RETRYABLE.has(outcome.status);
-      const isInTime = performance.now() + waits < deadline;
+      const isInTime = now() + waits < deadline;
       if (!isRetryable || attempt >= retries || !isInTime || options.signal?.aborted === true) throw error;
-      await delay(waits, undefined, { signal: options.signal }).catch(() => {
+      await wait(waits, options.signal).catch(() => {
         throw error;
       });
     }
@@ -136,6 +156,12 @@ export class Transport {
   }
 }
 
+/** Something between client and service could drop an empty header: a write without a key has an effect each time. */
+function assertKey(key: string): void {
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new TypeError('idempotencyKey: expected 1 to 255 visible ASCII characters');
+}
+
 const isSuccess = ({ status }: Response): boolean => status >= 200 && status < 300;
 
 /** A success without a JSON object is from something between client and service: whether the call had its effect is unknown. */
@@ -170,10 +196,10 @@ function toConnectionError(error: Error, timeout: AbortSignal, key: string | und
 }
 
 /** `Retry-After` counts; without it the wait doubles. Both vary, so that clients do not come back at once. */
-function backOff(attempt: number, retryAfter: number | undefined): number {
+function backOff(attempt: number, retryAfter: number | undefined, random: Timing['random']): number {
   const regular = Math.min(LONGEST_BACK_OFF_MS, FIRST_BACK_OFF_MS * 2 ** attempt);
   const least = retryAfter === undefined ? regular / 2 : retryAfter * 1000;
-  return least + randomInt(Math.ceil(regular / 2) + 1);
+  return least + random(Math.ceil(regular / 2) + 1);
 }
 
 function parse(text: string): unknown {

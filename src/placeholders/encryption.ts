@@ -18,11 +18,10 @@ export interface ValueEncryption {
 
 const HEADER = 'ft-encryption';
 const MEMBERS: readonly string[] = ['key', 'type', 'is_partial'];
-const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map([
-  ['RSA', 'oaep-sha256'],
-  ['RSA-OAEP', 'oaep-sha1'],
-  ['RSA-PKCS1', 'pkcs1'],
-]);
+const TYPES = { RSA: 'oaep-sha256', 'RSA-OAEP': 'oaep-sha1', 'RSA-PKCS1': 'pkcs1' } as const;
+/** Values of the member `type`. */
+export const ENCRYPTION_TYPES: readonly string[] = Object.keys(TYPES);
+const PADDINGS: ReadonlyMap<Json | undefined, EncryptionPadding> = new Map(Object.entries(TYPES));
 
 /** Parses the header `ft-encryption`: `{"key": …, "type": …, "is_partial": …}`, each optional. Throws `invalid_field`. */
 export function parseEncryption(header: string | undefined): ValueEncryption {

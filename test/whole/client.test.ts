@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHmac } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent, createServer, request as forward } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -18,24 +20,52 @@ import {
   WebhookVerificationError,
 } from '../../sdk/src/index.ts';
 import { ROUTES } from '../../sdk/src/schema.ts';
+import { SYSTEM_TIMING } from '../../sdk/src/transport.ts';
 import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
 import { Search } from '../fixtures/canaries.ts';
+import { dereference } from '../fixtures/json-schema.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
-import { newMerchant, order, REJECTED } from '../interface/payment-requests.ts';
+import { untilPasses } from '../fixtures/until-passes.ts';
+import { startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
+import { order, REJECTED } from '../interface/payment-requests.ts';
+import { newSender, openJose, openWssec } from '../interface/proxy-requests.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
+/** The oldest version that the package names as its engine. */
+const OLDEST_NODE = 20;
+
 /** The server of a shop. */
 const SHOP = `import { readFileSync } from 'node:fs';
-import { CardvaultClient } from 'cardvault-client';
+import { createHmac } from 'node:crypto';
+import { CardvaultClient, InvalidRequestError, verifyWebhook } from 'cardvault-client';
 import { CardVaultError } from 'cardvault-client/browser';
-const client = new CardvaultClient({
+const options = {
   baseUrl: process.env.VAULT_URL,
   apiKey: process.env.VAULT_KEY,
   ca: readFileSync('ca.pem', 'utf8'),
-});
+};
+const client = new CardvaultClient(options);
 console.log((await client.account()).environment, new CardVaultError('session_expired').code);
+const card = { card: '4111111111111111', name: 'Ana Lopez', exp: '12/40' };
+const body = { chd: [card], tags: [], scheme: 7 };
+const { signal } = new AbortController();
+const [one, other] = [
+  await client.tokens.create(body, { idempotencyKey: process.version, signal }),
+  await client.tokens.create(body, { idempotencyKey: process.version, signal }),
+];
+const refused = await client.tokens.inspect('unknown').catch((error) => error);
+console.log(one.tokens[0].token === other.tokens[0].token, refused instanceof InvalidRequestError, refused.status);
 client.close();
+const impatient = new CardvaultClient({ ...options, maxRetries: 0, attemptTimeoutMs: 0 });
+console.log((await impatient.account().catch((error) => error)).name);
+impatient.close();
+const secret = 'whsec_' + Buffer.alloc(32, 7).toString('base64');
+const timestamp = String(Math.floor(Date.now() / 1000));
+const signature = createHmac('sha256', Buffer.alloc(32, 7)).update('evt_a.' + timestamp + '.{"type":"webhook.test"}').digest('base64');
+const headers = { 'webhook-id': 'evt_a', 'webhook-timestamp': timestamp, 'webhook-signature': 'v1,' + signature };
+console.log(verifyWebhook({ headers, body: '{"type":"webhook.test"}' }, secret).type);
 `;
 
 /** The page of a shop, as a module and with the script; a type that is missing or any fails at the lines that must not compile. */
@@ -84,28 +114,51 @@ describe('the types of the client', () => {
     );
     const known = Object.entries(ROUTES).map(([id, { method, path }]) => `${id} ${method} ${path}`);
     assert.deepEqual(known.sort(), documented.sort());
-  });
-
-  test('are used by the client, operation by operation', () => {
-    const client = readFileSync(join(ROOT, 'sdk', 'src', 'client.ts'), 'utf8');
-    // `showAccount` is the same as `getAccount`.
-    const missing = Object.keys(ROUTES).filter((id) => id !== 'showAccount' && !client.includes(`'${id}'`));
-    assert.deepEqual(missing, []);
+    const { get, post } = dereference(buildDocument()).paths['/v1/account'] ?? {};
+    assert.deepEqual([post?.operationId, get?.operationId], ['showAccount', 'getAccount']);
+    assert.deepEqual(post?.responses['200'], get?.responses['200']);
   });
 });
+
+/** The operations of the document; `showAccount` is the same as `getAccount`, as a test of the types shows. */
+const OPERATIONS = Object.entries(buildDocument().paths).flatMap(([path, methods]) =>
+  Object.entries(methods)
+    .filter(([, { operationId }]) => operationId !== 'showAccount')
+    .map(([method, { operationId }]) => {
+      const pattern = new RegExp(`^${path.replace(/\{[a-z]+\}/gi, '[^/]+')}$`);
+      return { operationId, method: method.toUpperCase(), pattern };
+    }),
+);
 
 describe('the client', { timeout: 120_000 }, () => {
   let service: TestService;
   let client: CardvaultClient;
+  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
+  /** The operations that the service executed for a client. */
+  const called = new Set<string>();
+  /** Notes the responses that come from the service itself, and from no server between. */
+  const onResponse = (message: unknown): void => {
+    const { request, response } = message as { request: ClientRequest; response: IncomingMessage };
+    const isFromService = request.getHeader('host') === `localhost:${service.ports.sandbox}`;
+    if (!isFromService || response.statusCode !== 200) return;
+    const [path = ''] = request.path.split('?');
+    const found = OPERATIONS.find(({ method, pattern }) => method === request.method && pattern.test(path));
+    if (found !== undefined) called.add(found.operationId);
+  };
   let options: { baseUrl: string; apiKey: string; ca: string };
   before(async () => {
-    service = await startTestService();
-    const { key } = await newMerchant(service);
+    receiver = await startWebhookReceiver();
+    service = await startTestService({ variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8' } });
+    const { account, key } = await newSender(service);
+    await service.enablePayments(account);
+    subscribe('http.client.response.finish', onResponse);
     options = { baseUrl: `https://localhost:${service.ports.sandbox}`, apiKey: key, ca: service.authority };
     client = new CardvaultClient(options);
   });
   after(async () => {
+    unsubscribe('http.client.response.finish', onResponse);
     client.close();
+    await receiver.stop();
     await service.stop();
   });
 
@@ -133,6 +186,78 @@ describe('the client', { timeout: 120_000 }, () => {
     assert.equal((await client.account()).environment, 'sandbox');
     assert.equal((await client.tokens.delete([token])).tokens[0]?.status, 'success');
     await client.captures.delete(id);
+  });
+
+  test('tokenizes a capture, voids and refunds payments, and secures payloads', async () => {
+    const card = luhnPan('411111');
+    const chd = { card, name: 'Ana Lopez', exp: '12/40' };
+    const capture = await client.captures.create({ chd, amount: 100, currency: 'USD', additional_info: {}, ttl: 5 });
+    const { tokens } = await client.captures.tokenize(capture.id, { tags: [], scheme: 7 });
+    const token = tokens[0]?.token ?? '';
+    assert.equal((await client.tokens.inspect(token)).card_truncated.slice(-4), card.slice(-4));
+    const held = await client.payments.create(order('authorization', { amount: 10 }) as never);
+    const heldId = held.data.transaction_info.transaction_id;
+    await client.payments.void(heldId, { transaction_info: { type: 'authorization_void' } });
+    assert.equal((await client.payments.lookup(heldId)).data.transaction_info.status, 'Voided');
+    const paid = await client.payments.create(order('payment', { amount: 10 }) as never);
+    const paidId = paid.data.transaction_info.transaction_id;
+    const refund = await client.payments.refund(paidId, { transaction_info: { type: 'payment_refund' } });
+    assert.equal(refund.status, 'success');
+    const number = `{{${token}:detokenize | extract:card}}`;
+    const jose = await client.proxy.jose({ cvv: number });
+    assert.deepEqual(JSON.parse(await openJose(jose)), { cvv: card });
+    const encrypted = await client.proxy.jose({ cvv: number }, { encryption: { type: 'RSA', is_partial: false } });
+    assert.match(JSON.parse(await openJose(encrypted)).cvv, /^[A-Za-z0-9+/]{300,}={0,2}$/);
+    const { xml } = await client.proxy.wssec(`<a>${number}</a>`);
+    assert.equal(openWssec(xml), `<a>${card}</a>`);
+  });
+
+  test('creates, shows and cancels a session of the card form', async () => {
+    const session = await client.captureSessions.create({
+      ...{ allowed_origins: ['https://shop.example.com'], result: 'token', scheme: 7 },
+    });
+    assert.match(session.client_secret, /^[A-Za-z0-9_-]{43}$/);
+    assert.equal((await client.captureSessions.get(session.id)).status, 'open');
+    await client.captureSessions.cancel(session.id);
+    assert.notEqual((await client.captureSessions.get(session.id)).status, 'open');
+  });
+
+  test('manages a webhook, and verifies what the service signs with its secrets', async () => {
+    const created = await client.webhooks.create({ url: receiver.url, events: ['token.deleted'] });
+    const { id } = created;
+    const verifyLast = (secret: string): unknown => {
+      const last = receiver.received.at(-1) ?? assert.fail('nothing was received');
+      return verifyWebhook(last, secret, { now: service.now() });
+    };
+    assert.equal((await client.webhooks.test(id)).delivered, true);
+    assert.equal((verifyLast(created.secret) as { type: string }).type, 'webhook.test');
+    const { secret } = await client.webhooks.rotate(id, { overlap_minutes: 0 });
+    await client.webhooks.test(id);
+    assert.equal((verifyLast(secret) as { type: string }).type, 'webhook.test');
+    assert.throws(() => verifyLast(created.secret), WebhookVerificationError);
+    assert.equal((await client.webhooks.update(id, { description: 'orders' })).description, 'orders');
+    assert.equal((await client.webhooks.get(id)).description, 'orders');
+    assert.deepEqual(
+      (await client.webhooks.list()).webhooks.map((each) => each.id),
+      [id],
+    );
+    const chd = [{ card: luhnPan('411111'), name: 'Ana', exp: '12/40' }];
+    const [made] = (await client.tokens.create({ chd, tags: [], scheme: 7 })).tokens;
+    // The webhooks of an account are cached for two seconds.
+    service.advance(3 * SECOND);
+    await client.tokens.delete([made?.token ?? '']);
+    const [delivery] = await untilPasses(async () => {
+      service.advance(SECOND);
+      const { deliveries } = await client.webhooks.listDeliveries(id, { status: 'delivered' });
+      assert.equal(deliveries.length, 1);
+      return deliveries;
+    });
+    const eventId = delivery?.event_id ?? assert.fail('there is no delivery');
+    assert.deepEqual((await client.webhooks.listDeliveries(id, { status: 'failed' })).deliveries, []);
+    assert.deepEqual((await client.webhooks.listDeliveries(id, { before: eventId })).deliveries, []);
+    assert.equal((await client.webhooks.replay(id, { event_id: eventId })).count, 1);
+    await client.webhooks.delete(id);
+    await assert.rejects(client.webhooks.get(id), InvalidRequestError);
   });
 
   test('returns the first result for the same idempotencyKey', async () => {
@@ -304,7 +429,9 @@ describe('the client', { timeout: 120_000 }, () => {
     });
     await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve));
     const baseUrl = `https://localhost:${(between.address() as AddressInfo).port}`;
-    const patient = new CardvaultClient({ ...options, baseUrl, attemptTimeoutMs: 1500, maxRetries: 8 });
+    // The waits have tests of their own.
+    const timing = { ...SYSTEM_TIMING, wait: async () => undefined };
+    const patient = new CardvaultClient({ ...options, baseUrl, attemptTimeoutMs: 1500, maxRetries: 8 }, timing);
     const paid = await patient.payments.create(order('payment', { amount: 10 }) as never);
     assert.equal(paid.data.transaction_info.status, 'Collected');
     assert.deepEqual([requests, effects], [fates.length, 1]);
@@ -326,7 +453,17 @@ describe('the client', { timeout: 120_000 }, () => {
     between.close();
   });
 
-  test('is packed, installed into an empty project, and works there', { timeout: 90_000 }, async () => {
+  test('has called every operation of the document with success in the tests above', () => {
+    const missing = OPERATIONS.filter(({ operationId }) => !called.has(operationId));
+    assert.deepEqual(
+      missing.map(({ operationId }) => operationId),
+      [],
+    );
+  });
+
+  test('is packed, installed into an empty project, and works there, also with the Node of the path', {
+    timeout: 90_000,
+  }, async (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'cardvault-client-'));
     // The service runs in this process, which a synchronous child would block.
     const run = async (command: string, args: readonly string[], env: NodeJS.ProcessEnv = {}): Promise<string> => {
@@ -342,7 +479,12 @@ describe('the client', { timeout: 120_000 }, () => {
       writeFileSync(join(folder, 'ca.pem'), options.ca);
       writeFileSync(join(folder, 'shop.js'), SHOP);
       const env = { VAULT_URL: options.baseUrl, VAULT_KEY: options.apiKey };
-      assert.equal(await run(process.execPath, ['shop.js'], env), 'sandbox session_expired\n');
+      const expected = 'sandbox session_expired\ntrue true 400\nTimeoutError\nwebhook.test\n';
+      assert.equal(await run(process.execPath, ['shop.js'], env), expected);
+      const version = await run('node', ['--version']).catch(() => '');
+      const isSupported = Number(/^v([0-9]+)\./.exec(version)?.[1] ?? 0) >= OLDEST_NODE;
+      context.diagnostic(`run by Node ${process.version}${isSupported ? ` and ${version.trim()}` : ' alone'}`);
+      if (isSupported) assert.equal(await run('node', ['shop.js'], env), expected);
       writeFileSync(join(folder, 'page.ts'), PAGE);
       await run(join(ROOT, 'node_modules', '.bin', 'tsc'), [
         ...['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom', '--types', ''],

@@ -1,5 +1,5 @@
 import type { ApiKey } from '../../accounts/api-key.ts';
-import { parseEncryption } from '../../placeholders/encryption.ts';
+import { ENCRYPTION_TYPES, parseEncryption } from '../../placeholders/encryption.ts';
 import type { Payload } from '../../proxy/payload-proxy.ts';
 import type { ApiCall, Parameter, Services } from '../endpoint.ts';
 
@@ -12,7 +12,19 @@ export const PROXY_HEADERS: Readonly<Record<string, Parameter>> = {
     description:
       'How values marked with `encrypt` are encrypted: a JSON object with `key` (RSA public key, PEM or base64 of DER; default: the processor’s key of the account), `type` (`RSA`: OAEP with SHA-256, `RSA-OAEP`: OAEP with SHA-1, `RSA-PKCS1`; default `RSA`) and `is_partial` (false: every replaced value; default true).',
     required: false,
-    schema: { type: 'string' },
+    schema: {
+      type: 'string',
+      contentMediaType: 'application/json',
+      contentSchema: {
+        type: 'object',
+        properties: {
+          key: { type: 'string', description: 'RSA public key, PEM or base64 of DER' },
+          type: { type: 'string', enum: ENCRYPTION_TYPES, description: 'The padding; default RSA' },
+          is_partial: { type: 'boolean', description: 'False: every replaced value is encrypted; default true' },
+        },
+        additionalProperties: false,
+      },
+    },
   },
 };
 
