@@ -89,7 +89,7 @@ describe('npm run example', { skip: onlyLong, timeout: 240_000 }, () => {
       sent.end(body);
     });
 
-  /** What a command of the operator prints about the data of the example. */
+  /** Returns the list that a command of the operator prints about the data of the example. */
   async function list(...args: readonly string[]): Promise<{ id: string; name?: string; url?: string }[]> {
     const { code, out, err } = await runCommand(directory, [...args, '--json']);
     assert.equal(code, 0, err);
