@@ -40,7 +40,7 @@ export function FormPreview({ origin, looks }: FormPreviewProps) {
     setState('loading');
     const mounted = mount(place.current, { session: id, clientSecret, origin, ...toOptions(latest.current) });
     mounted.on('ready', () => setState('ready'));
-    mounted.on('error', ({ code }) => setState(code === 'unavailable' ? 'unavailable' : 'ended'));
+    mounted.on('error', ({ code }) => setState(code.startsWith('session_') ? 'ended' : 'unavailable'));
     form.current = mounted;
     return () => {
       form.current = undefined;
