@@ -104,7 +104,7 @@ export async function openConsole(vault: Core, { derive }: Pick<PeopleOptions, '
       return {
         ...createConsoleInterface({ ...services, people, approvals }, limits),
         headers: browserHeaders(services.serviceInfo.strictTransport),
-        assets: assetRoutes(loadAssets(BUILT_FILES), PAGES, services.random),
+        assets: assetRoutes(loadAssets(BUILT_FILES), PAGES, services),
       };
     },
     sweeps: (onExempted) => {

@@ -111,6 +111,8 @@ async function build(vite: typeof import('vite')): Promise<void> {
               (path) =>
                 path.startsWith('src/') ||
                 path.startsWith('docs/') ||
+                path.startsWith('card-form/') ||
+                path.startsWith('examples/') ||
                 (path.startsWith('console/') && !path.startsWith('console/web/')),
             )
             .sort(),

@@ -19,6 +19,9 @@ describe('assets', () => {
   const dist = join(folder, 'dist');
   const random = systemRandom();
 
+  let isFormServed = false;
+  const cardForm = { isServed: () => isFormServed, origin: () => 'https://cards.example:8446' };
+
   const serverOf = (built: string) => serving(loadAssets(built));
 
   const serving = (assets: Assets | undefined) => {
@@ -27,7 +30,7 @@ describe('assets', () => {
     const headers = browserHeaders('max-age=31536000');
     const reporting = { log, metrics, listener: 'console', headers, stopwatch: () => 0 };
     const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
-    addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], random), reporting);
+    addPublicRoutes(app, assetRoutes(assets, ['/', '/sign-in', '/accounts'], { random, cardForm }), reporting);
     return app;
   };
 
@@ -72,6 +75,17 @@ describe('assets', () => {
         String(headers['content-security-policy']),
         new RegExp(`style-src 'self' 'nonce-${nonces[index]}';`),
       );
+  });
+
+  it('lets pages frame the card form where it is served, and nothing else', async () => {
+    const app = serverOf(dist);
+    const framedBy = async (url: string): Promise<string | undefined> =>
+      /frame-src [^;]*/.exec(String((await app.inject({ url })).headers['content-security-policy']))?.[0];
+    assert.equal(await framedBy('/'), undefined);
+    isFormServed = true;
+    assert.equal(await framedBy('/'), 'frame-src https://cards.example:8446');
+    assert.equal(await framedBy('/assets/index-1.js'), undefined);
+    isFormServed = false;
   });
 
   it('does not block other pages of the same machine', async () => {

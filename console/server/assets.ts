@@ -4,6 +4,7 @@ import { basename, extname, join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { NON_PAGE_HEADERS } from '../../src/http/browser-headers.ts';
+import type { CardFormListener } from '../../src/http/endpoint.ts';
 import { type PublicRoute, sendInChunks } from '../../src/http/server.ts';
 import type { Random } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
@@ -84,8 +85,11 @@ const HEADERS = {
   ].join(', '),
 };
 
-/** Style elements with the nonce are allowed too: the component library adds some. */
-const contentSecurityPolicy = (nonce?: string): string =>
+/**
+ * Style elements with the nonce are allowed too: the component library adds some. `framed`: the only origin that a page may frame,
+ * which is that of the card form.
+ */
+const contentSecurityPolicy = (nonce?: string, framed?: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -95,6 +99,7 @@ const contentSecurityPolicy = (nonce?: string): string =>
     "connect-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
+    ...(framed === undefined ? [] : [`frame-src ${framed}`]),
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
     // The only policy of the console (console/web/trusted-types.ts).
@@ -145,17 +150,28 @@ function decompress(variants: Asset['variants']): Buffer {
   return encoding === 'br' ? brotliDecompressSync(body) : gunzipSync(body);
 }
 
+/** The parts of the service that a page depends on. The origin of the card form is known once its listener listens. */
+interface PageParts {
+  readonly random: Random;
+  readonly cardForm: Pick<CardFormListener, 'isServed' | 'origin'>;
+}
+
 /**
  * Returns the routes of the files and, for every path that starts with one of `pages`, the only page, which then renders the path.
  * Without a build `/` explains how to create one.
  */
-export function assetRoutes(assets: Assets | undefined, pages: readonly string[], random: Random): PublicRoute[] {
+export function assetRoutes(
+  assets: Assets | undefined,
+  pages: readonly string[],
+  { random, cardForm }: PageParts,
+): PublicRoute[] {
   if (assets === undefined)
     return [toGetRoute('/', (_request, reply) => sendPage(reply, NOT_BUILT_PAGE, contentSecurityPolicy()))];
   const { page, named } = assets;
   const sendIndex = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const nonce = Buffer.from(random.bytes(NONCE_BYTES)).toString('base64url');
-    return sendPage(reply, page.replaceAll(NONCE, nonce), contentSecurityPolicy(nonce));
+    const framed = cardForm.isServed() ? cardForm.origin() : undefined;
+    return sendPage(reply, page.replaceAll(NONCE, nonce), contentSecurityPolicy(nonce, framed));
   };
   const paths = pages.flatMap((prefix) => (prefix === '/' ? [prefix] : [prefix, `${prefix}/*`]));
   return [

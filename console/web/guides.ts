@@ -3,4 +3,5 @@ export const GUIDES = [
   'docs/guides/*.md',
   'docs/processors/{cybersource,koin,simulator}.md',
   'docs/{audit-log,console,errors,operations}.md',
+  'examples/shop/README.md',
 ] as const;

@@ -1,3 +1,4 @@
+import type { VariableName } from '../../src/capture-sessions/appearance.ts';
 import { LOCALES, SESSION_STATUSES } from '../../src/capture-sessions/session.ts';
 import { anyString, object, oneOf, optional, output, plainText } from '../../src/http/fields.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -43,6 +44,8 @@ export const cancelSession = define({
 });
 
 const VARIABLE_CHARACTERS = 64;
+/** Five names with the commas between them. */
+const FONT_CHARACTERS = 5 * 65;
 const variable = optional(plainText(VARIABLE_CHARACTERS, 'A value'));
 
 /** Creates a session of the hosted page, to which the user goes and from which the user comes back. Nothing of it is a payment. */
@@ -57,8 +60,37 @@ export const tryCardForm = define({
       theme: optional(plainText(VARIABLE_CHARACTERS, 'Theme')),
       layout: optional(plainText(VARIABLE_CHARACTERS, 'Layout')),
       labels: optional(plainText(VARIABLE_CHARACTERS, 'Labels')),
-      variables: optional(object({ colorPrimary: variable, borderRadius: variable })),
+      variables: optional(
+        object({
+          fontFamily: optional(plainText(FONT_CHARACTERS, 'Names of fonts')),
+          fontSize: variable,
+          colorText: variable,
+          colorBackground: variable,
+          colorPrimary: variable,
+          colorDanger: variable,
+          colorPlaceholder: variable,
+          colorBorder: variable,
+          borderRadius: variable,
+          spacing: variable,
+        } satisfies Record<VariableName, unknown>),
+      ),
     }),
   }),
   data: object({ url: output.text('Address of the hosted page') }),
+});
+
+/** Creates a session in the sandbox of which the page of the console that asks for it may frame the form. */
+export const previewCardForm = define({
+  method: 'POST',
+  path: '/api/accounts/:account/card-form/preview',
+  access: 'workbench:use',
+  data: object({
+    /** Null when pages at the address of the console cannot hold the form, such as those at an IP address. */
+    preview: orNull(
+      object({
+        id: output.text('Id of the session'),
+        client_secret: output.text('Secret of the session'),
+      }),
+    ),
+  }),
 });

@@ -33,11 +33,13 @@ const VARIABLES = {
   spacing: pixels(0, 24),
 };
 
+export type VariableName = keyof typeof VARIABLES;
+
 /** Colors are `#rgb`, `#rrggbb` or `#rrggbbaa`, sizes such as `16px`. */
 export type Appearance = {
   readonly [Name in keyof typeof CHOICES]?: (typeof CHOICES)[Name][number] | undefined;
 } & {
-  readonly variables?: { readonly [Name in keyof typeof VARIABLES]?: string | undefined } | undefined;
+  readonly variables?: { readonly [Name in VariableName]?: string | undefined } | undefined;
 };
 
 /** Returns true also for a number that the parser of the service has preserved as written; its members are at fault then. */
@@ -49,7 +51,7 @@ const membersOf = (value: object): [string, unknown][] =>
   Object.entries(value).filter(([, member]) => member !== undefined);
 
 const isChoiceName = (name: string): name is keyof typeof CHOICES => Object.hasOwn(CHOICES, name);
-const isVariableName = (name: string): name is keyof typeof VARIABLES => Object.hasOwn(VARIABLES, name);
+const isVariableName = (name: string): name is VariableName => Object.hasOwn(VARIABLES, name);
 
 const isChoice = (name: string, value: unknown): boolean =>
   isChoiceName(name) && (CHOICES[name] as readonly unknown[]).includes(value);

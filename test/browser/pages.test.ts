@@ -4,19 +4,21 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import type { Download, Page } from 'playwright-core';
 import { approve, listApprovals } from '../../console/wire/approvals.ts';
 import { createKey } from '../../console/wire/keys.ts';
+import { createWebhook } from '../../console/wire/webhooks.ts';
 import type { OpenCore } from '../../src/core.ts';
 import { keyFingerprint } from '../../src/crypto/rsa-keys.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { newKeyPair, privatePem, publicPem } from '../fixtures/rsa-key-pairs.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
+import { startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import { onlyLong } from '../scope.ts';
 import { dialogOf, notice, press } from './actions.ts';
 import type { TestBrowser, Visitor } from './browser.ts';
 import { fillKey, keyForm } from './key-form.ts';
 import { assertNoSideways } from './looks.ts';
 import { Memory } from './memory.ts';
-import { CARDS, newApiClient, openSession } from './seed-data.ts';
+import { CARDS, newApiClient, openSession, storeCards } from './seed-data.ts';
 import type { SeededService } from './seeded-service.ts';
 import { shareService } from './shared-service.ts';
 import { saveSecret } from './sign-in-steps.ts';
@@ -157,7 +159,7 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await page.getByRole('row').nth(4).waitFor({ state: 'detached' });
   });
 
-  it('the checklist with its commands and requests fits a telephone', async () => {
+  it('the checklist with its commands and requests fits a telephone, and leads to the shop to try', async () => {
     const page = await open('owner', `${account()}/onboarding`, 'Onboarding');
     await page.setViewportSize({ width: 390, height: 844 });
     await page.getByRole('tabpanel').locator('pre').waitFor();
@@ -167,6 +169,19 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     const isCut = `[...document.querySelectorAll('[data-environment], td')].some((each) => each.scrollWidth > each.clientWidth + 1)`;
     await untilPasses(async () => assert.equal(await page.evaluate(isCut), false));
     await page.setViewportSize({ width: 1280, height: 800 });
+    const shop = page.getByRole('region', { name: 'A shop to try' });
+    assert.equal(await shop.locator('pre').textContent(), 'npm run example');
+    const address = shop.getByRole('link', { name: 'Open the shop' });
+    assert.deepEqual(
+      [await address.getAttribute('href'), await address.getAttribute('rel')],
+      ['http://127.0.0.1:3000', 'noreferrer'],
+    );
+    await shop.getByRole('link', { name: 'What the shop does, and its code' }).click();
+    await headed(page, 'Example shop');
+    await page.getByRole('main').getByText('npm run example', { exact: true }).waitFor();
+    await page.goBack();
+    await shop.getByRole('link', { name: 'How it takes cards from the browser' }).click();
+    await headed(page, 'Cards from the browser');
     // The command has a published test number, which no other page shows.
     await visitWithin(page, sandbox('payments'));
     await headed(page, 'Payments');
@@ -200,13 +215,76 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     assert.match((await page.getByRole('main').textContent()) ?? '', /Refund[\s\S]*20\.00[\s\S]*8\.50[\s\S]*9\.50/);
   });
 
+  it('the card form is shown on the page in a frame of its own origin, and has every value of the editor', async () => {
+    const page = await open('developer', sandbox('card-form'), 'Card form');
+    const main = page.getByRole('main');
+    assert.equal(await main.locator('iframe').count(), 0, 'a page that opens creates no session');
+    await main.getByLabel('Font size').fill('20px');
+    await press(main, 'Show the form');
+    const frame = page.frameLocator('iframe[title="Card"]');
+    await frame.getByLabel('Card number').fill('4111111111111111');
+    const source = (await main.locator('iframe').getAttribute('src')) ?? '';
+    assert.equal(new URL(source).origin, `https://localhost:${filled.service.ports.cards}`);
+    assert.ok(!source.includes('#'), 'the address holds no secret');
+    /** The value that the style sheet of the form computes. */
+    const shows = (selector: string, property: string, expected: string): Promise<void> =>
+      untilPasses(async () =>
+        assert.equal(
+          await frame
+            .locator(selector)
+            .first()
+            .evaluate(
+              (element, name) => element.ownerDocument.defaultView?.getComputedStyle(element).getPropertyValue(name),
+              property,
+            ),
+          expected,
+        ),
+      );
+    await shows('body', 'font-size', '20px');
+    const values = [
+      ['Fonts', 'Georgia, serif', 'body', 'font-family', 'Georgia, serif'],
+      ['Font size', '18px', 'body', 'font-size', '18px'],
+      ['Spacing', '20px', 'form', 'row-gap', '20px'],
+      ['Corner radius', '3px', 'input', 'border-top-left-radius', '3px'],
+      ['Text color', '#112233', 'body', 'color', 'rgb(17, 34, 51)'],
+      ['Background color', '#fafbfc', 'body', 'background-color', 'rgb(250, 251, 252)'],
+      ['Accent color', '#123456', ':root', '--color-primary', '#123456'],
+      ['Error color', '#aa0000', ':root', '--color-danger', '#aa0000'],
+      ['Placeholder color', '#445566', '.brand', 'color', 'rgb(68, 85, 102)'],
+      ['Border color', '#778899', 'input', 'border-top-color', 'rgb(119, 136, 153)'],
+    ] as const;
+    for (const [label, value, selector, property, expected] of values) {
+      await main.getByLabel(label, { exact: true }).fill(value);
+      await shows(selector, property, expected);
+      await main.getByText(`": "${value}"`).first().waitFor();
+    }
+    await main.getByLabel('Language').selectOption('pt');
+    await frame.getByLabel('Número do cartão').waitFor();
+    await main.getByLabel('Language').selectOption('');
+    // A value that the service would refuse has a note at its field, and goes neither into the form nor into the code.
+    for (const [label, value, fault] of [
+      ['Fonts', 'a;b', 'Not used: enter 1 to 5 names'],
+      ['Font size', '11px', 'Not used: enter 12px to 24px.'],
+      ['Spacing', '25px', 'Not used: enter 0px to 24px.'],
+      ['Border color', 'red', 'Not used: enter #rgb, #rrggbb or #rrggbbaa.'],
+    ] as const) {
+      await main.getByLabel(label, { exact: true }).fill(value);
+      await main.getByText(fault).waitFor();
+      await main.getByText(`": "${value}"`).first().waitFor({ state: 'detached' });
+    }
+    await shows('body', 'font-size', '16px');
+    assert.equal(await frame.getByLabel('Card number').inputValue(), '4111 1111 1111 1111');
+    assert.ok(!(await page.content()).includes('4111 1111'), 'the console holds what was typed');
+    await visitors.get('developer')?.checkAccessibility();
+  });
+
   it('the card form is tried with the chosen looks, and its session is listed', async () => {
     const page = await open('developer', sandbox('card-form'), 'Card form');
     const main = page.getByRole('main');
     await main.getByLabel('Language').selectOption('es');
     await main.getByLabel('Theme').selectOption('dark');
     await main.getByText('"theme": "dark"').waitFor();
-    await press(main, 'Open the form');
+    await press(main, 'Open the form as a page');
     await page.getByLabel('Número de tarjeta').fill('4111111111111111');
     await page.getByRole('button').last().click();
     await page.waitForURL(/card-form\?capture_session=cs_[0-9a-z]{24}&status=cancelled$/);
@@ -318,6 +396,58 @@ describe('the pages of the console', { skip: whyNoChromium() }, () => {
     await press(dialogOf(page), 'Delete webhook');
     await notice(page, 'Webhook deleted.');
     await headed(page, 'Webhooks');
+  });
+
+  it('a delivery of a webhook is shown with its response and its body as sent, and sent again', async () => {
+    const { developer, account: harbour } = filled.harbour;
+    const receiver = await startWebhookReceiver();
+    receiver.respond = (_, response) => void response.writeHead(503).end();
+    try {
+      await developer.stepUp();
+      const { result } = await developer.call(
+        createWebhook,
+        { account: harbour, environment: 'sandbox' },
+        { url: receiver.url, events: ['token.deleted'] },
+      );
+      const { secret: key } = await filled.service.newKey(harbour);
+      const [token = ''] = await storeCards(newApiClient(filled.service, key, 'sandbox', 'delivered'), 0);
+      const deleted = await filled.service.call('DELETE', '/v1/tokens', { key, body: { tokens: [token] } });
+      assert.equal(deleted.status, 200, deleted.text);
+      const received = (count: number): Promise<void> =>
+        untilPasses(async () => {
+          filled.service.advance(100);
+          assert.equal(receiver.received.length, count);
+        });
+      await received(1);
+      const page = await open('developer', sandbox(`webhooks/${result.webhook.id}`), 'Webhook');
+      const main = page.getByRole('main');
+      const row = main.getByRole('table', { name: 'Deliveries' }).getByRole('row').filter({ hasText: 'token.deleted' });
+      await row.getByText('Waiting', { exact: true }).waitFor();
+      await row.getByRole('cell', { name: '503', exact: true }).waitFor();
+      await row.getByRole('cell', { name: '1', exact: true }).waitFor();
+      receiver.respond = (_, response) => void response.writeHead(202).end();
+      await press(row, 'Show: token.deleted');
+      const dialog = dialogOf(page);
+      await dialog.getByRole('heading', { name: 'Event' }).waitFor();
+      await untilPasses(async () =>
+        assert.equal(await dialog.locator('pre').textContent(), receiver.received[0]?.body),
+      );
+      assert.equal(receiver.received[0]?.event.data.token, token);
+      await visitors.get('developer')?.checkAccessibility({ part: '[role="dialog"]' });
+      await press(dialog, 'Send again');
+      await notice(page, 'The event is sent again.');
+      await dialog.waitFor({ state: 'detached' });
+      await received(2);
+      const [first, second] = receiver.received;
+      assert.deepEqual([second?.id, second?.body], [first?.id, first?.body]);
+      await untilPasses(async () => {
+        await main.getByLabel('State').selectOption('delivered');
+        await row.getByText('Delivered', { exact: true }).waitFor({ timeout: 2000 });
+      });
+      await row.getByRole('cell', { name: '202', exact: true }).waitFor();
+    } finally {
+      await receiver.stop();
+    }
   });
 
   it('a key of the processor is shown with its fingerprint', async () => {

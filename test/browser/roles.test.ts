@@ -98,7 +98,7 @@ describe('the pages of a role', { skip: whyNoChromium() }, () => {
     [`${sandbox()}/tokens/${filled.harbour.token}`, 'Delete token', CHANGERS],
     [`${sandbox()}/captures/${filled.harbour.capture}`, 'Delete capture', CHANGERS],
     [`${sandbox()}/payments/${filled.harbour.payments.get('HB-1003')}`, 'Refund payment', [...CHANGERS, 'analyst']],
-    [`${sandbox()}/card-form`, 'Open the form', CHANGERS],
+    [`${sandbox()}/card-form`, 'Open the form as a page', CHANGERS],
     [`${sandbox()}/card-form`, `Cancel session ${session.slice(0, 8)}…${session.slice(-4)}`, CHANGERS],
     [`${sandbox()}/webhooks`, 'Create webhook', CHANGERS],
     [`${sandbox()}/webhooks/${filled.harbour.webhook}`, 'Delete webhook', CHANGERS],

@@ -57,7 +57,8 @@ const LOCAL = ['127.0.0.0/8', '::1'];
 
 /** The last of the days ends at this time. */
 export async function startSeededService(endsAt = Date.now()): Promise<SeededService> {
-  const service = await startTestService();
+  // Receivers of webhooks in tests are on this machine.
+  const service = await startTestService({ variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8' } });
   service.advance(endsAt - DAYS * DAY - service.now());
   const operator = await newMember(service, {
     account: '',

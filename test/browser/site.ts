@@ -27,7 +27,11 @@ export async function startSite(
     stopwatch: () => 0,
   };
   const app = createBaseServer({ ...reporting, random, trustedProxies: [] });
-  addPublicRoutes(app, assetRoutes(assets, pages, random), reporting);
+  addPublicRoutes(
+    app,
+    assetRoutes(assets, pages, { random, cardForm: { isServed: () => false, origin: () => '' } }),
+    reporting,
+  );
   await app.ready();
   const { certificate, key } = await loadOrCreateLocalIdentity(folder, Date.now);
   const server = createServer({ cert: certificate, key }, (request, response) => app.routing(request, response));

@@ -3,12 +3,21 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { CHOICES, STANDARD, toPageCode, toSessionBody } from '../../console/web/src/pages/card-form/form-values.ts';
-import { listSessions, tryCardForm } from '../../console/wire/card-form.ts';
+import {
+  CHOICES,
+  isFaulty,
+  STANDARD,
+  toPageCode,
+  toSessionBody,
+  VARIABLE_NAMES,
+  VARIABLES,
+} from '../../console/web/src/pages/card-form/form-values.ts';
+import { listSessions, previewCardForm, tryCardForm } from '../../console/wire/card-form.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type AccountUser, assertRefused, newAccountUser, successData } from './account-user.ts';
+import { pathOf } from './console-client.ts';
 
 const CARD = { number: '4111111111111111', exp: '12/40', name: 'Ana Lopez', cvv: '123' };
 const SESSION = { allowed_origins: ['https://shop.example.com'], amount: 100, currency: 'USD', ttl: 10 };
@@ -118,6 +127,74 @@ describe('the card form in the console', { timeout: 120_000 }, () => {
     await open(key, toSessionBody(STANDARD));
     for (const [name, values] of Object.entries({ ...CHOICES, colorPrimary: ['#00aa55', '#00aa5580'] }))
       for (const value of values) await open(key, toSessionBody({ ...STANDARD, [name]: value }));
+    const good = { text: '12px', color: '#1a2' };
+    const all = Object.fromEntries(VARIABLE_NAMES.map((name) => [name, good[VARIABLES[name]]]));
+    const variables = { ...all, fontFamily: 'Iowan Old Style, serif' };
+    const body = toSessionBody({ ...STANDARD, ...variables });
+    assert.deepEqual(body.appearance?.variables, variables);
+    await open(key, body);
+  });
+
+  test('leaves out of the code exactly the values that the service refuses', async () => {
+    const { key } = await newUser();
+    const values = [
+      '',
+      'a;b',
+      '0px',
+      '11px',
+      '12px',
+      '24px',
+      '25px',
+      '1em',
+      '#12',
+      '#123',
+      '#1234567',
+      '#12345678',
+      'red',
+    ];
+    for (const name of VARIABLE_NAMES)
+      for (const value of values) {
+        const chosen = { ...STANDARD, [name]: value };
+        const appearance = { variables: { [name]: value } };
+        const body = { ...SESSION, ...(value !== '' && { appearance }) };
+        const { status } = await service.call('POST', '/v1/capture-sessions', { key, body });
+        assert.equal(isFaulty(chosen, name), status === 400, `${name} ${value} ${status}`);
+        const isUsed = toSessionBody(chosen).appearance !== undefined;
+        assert.equal(isUsed, status === 200 && value !== '', `${name} ${value}`);
+      }
+  });
+
+  test('is shown to pages of the console alone, by a session of the sandbox', async () => {
+    const { user } = await newUser();
+    const { preview } = successData(await user.call(previewCardForm));
+    const page = await service.call('GET', `/v1/card/${preview.id}`, { environment: 'cards' });
+    const policy = String(page.headers['content-security-policy']);
+    assert.equal(/frame-ancestors ([^;]*)/.exec(policy)?.[1], `https://localhost:${service.ports.console}`);
+    assert.equal((await submit(preview.id, preview.client_secret)).status, 200);
+    const sessionsIn = async (environment: string) =>
+      successData(await user.call(listSessions, { params: { environment } })).sessions.map(
+        ({ id }: { id: string }) => id,
+      );
+    assert.deepEqual([await sessionsIn('sandbox'), await sessionsIn('production')], [[preview.id], []]);
+    const html = await service.call('GET', '/', { environment: 'console' });
+    assert.match(
+      String(html.headers['content-security-policy']),
+      new RegExp(`; frame-src https://localhost:${service.ports.cards};`),
+    );
+    const analyst = await newAccountUser(service, user.account, { role: 'analyst' });
+    assertRefused(await analyst.call(previewCardForm), 'not_allowed');
+  });
+
+  test('is not shown on pages at an IP address, and creates no session for them', async () => {
+    const { user } = await newUser();
+    const host = `127.0.0.1:${service.ports.console}`;
+    const path = pathOf(previewCardForm, { params: { account: user.account } });
+    const headers = { host, origin: `https://${host}` };
+    assert.deepEqual(successData(await user.person.send('POST', path, undefined, headers)), { preview: null });
+    assert.deepEqual(successData(await user.call(listSessions)).sessions, []);
+    // No call names another origin than that of the page it comes from.
+    const foreign = await user.person.send('POST', path, undefined, { origin: 'https://shop.example.com' });
+    assertRefused(foreign, 'cross_site');
   });
 
   test('is tried in the sandbox on the hosted page, by those who may use the workbench', async () => {

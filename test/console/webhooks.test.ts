@@ -168,6 +168,7 @@ describe('webhooks in the console', { timeout: 120_000 }, () => {
     const ofEvent = { ...params, event: delivered.event_id };
     const { body } = successData(await owner.call(showEvent, { params: ofEvent }));
     assert.equal(JSON.parse(body).data.transaction_info.payment_id, payment);
+    assert.equal(body, receiver.received.find(({ path }) => path === '/shop')?.body);
     successData(await owner.call(replayDelivery, { params: ofEvent }));
     await untilPasses(async () => {
       service.advance(SECOND);

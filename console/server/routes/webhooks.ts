@@ -1,6 +1,5 @@
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
-import { parseJson } from '../../../src/kernel/json.ts';
 import { LIMITS } from '../../../src/kernel/limits.ts';
 import { summarizeEndpoint, summarizeRotation } from '../../../src/webhooks/requested-changes.ts';
 import { formatSecret } from '../../../src/webhooks/signature.ts';
@@ -105,8 +104,8 @@ export const webhookRoutes: readonly Route[] = [
     const { endpoint } = await getWebhook(call);
     const body = await call.services.webhooks.readEvent(call.tenant, endpoint.id, call.params['event'] ?? '');
     if (body === undefined) throw new Failure('unknown_record');
-    // Numbers keep their digits, as they are sent.
-    return { body: JSON.stringify(parseJson(body), null, 2) };
+    // Byte for byte, because the signature is that of these bytes.
+    return { body };
   }),
 
   route(replayDelivery, async (call) => {

@@ -10,9 +10,11 @@ interface CodeBlockProps {
   readonly beside?: ReactNode;
   /** Height in pixels above which the block scrolls. */
   readonly maxHeight?: number;
+  /** True for a text of long lines, which wrap. */
+  readonly isWrapped?: boolean;
 }
 
-export function CodeBlock({ label, code, beside, maxHeight }: CodeBlockProps) {
+export function CodeBlock({ label, code, beside, maxHeight, isWrapped = false }: CodeBlockProps) {
   return (
     <figure className={classes['block']}>
       <figcaption>
@@ -24,7 +26,7 @@ export function CodeBlock({ label, code, beside, maxHeight }: CodeBlockProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls has to be reachable */}
       {/* biome-ignore lint/a11y/useSemanticElements: no fields stand in it */}
       <div role="group" tabIndex={0} aria-label={label} className={classes['scroll']} style={{ maxHeight }}>
-        <pre>
+        <pre data-wrapped={isWrapped || undefined}>
           <code>{code}</code>
         </pre>
       </div>

@@ -6,12 +6,13 @@ const FILES = import.meta.glob<readonly Block[]>(
     '../../../../../docs/guides/*.md',
     '../../../../../docs/processors/{cybersource,koin,simulator}.md',
     '../../../../../docs/{audit-log,console,errors,operations}.md',
+    '../../../../../examples/shop/README.md',
   ],
   { import: 'default' },
 );
 
 const LOADERS = new Map(
-  Object.entries(FILES).map(([path, load]) => [path.replace(/^.*\/docs\/|\.md$/g, ''), load] as const),
+  Object.entries(FILES).map(([path, load]) => [path.replace(/^(?:\.\.\/)+(?:docs\/)?|\.md$/g, ''), load] as const),
 );
 
 /** Returns the document of a name such as `guides/payments`; undefined when the console serves none of this name. */

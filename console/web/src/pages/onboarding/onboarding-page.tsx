@@ -18,6 +18,7 @@ import classes from './onboarding.module.css';
 import { countDone, environmentToRequest, type Onboarding } from './onboarding-state.ts';
 import { RequestDialog } from './request-form.tsx';
 import { RequestList } from './request-list.tsx';
+import { ShopPanel } from './shop-panel.tsx';
 import { StatusNotice } from './status-notice.tsx';
 import { StepList } from './step-list.tsx';
 import { TryPanel } from './try-panel.tsx';
@@ -83,6 +84,7 @@ function OnboardingContent({ onboarding }: { readonly onboarding: Onboarding }) 
         </Stack>
       </div>
       <TryPanel payments={payments} />
+      <ShopPanel />
       <RequestList requests={onboarding.requests} onRequest={() => request(environmentToRequest(onboarding))} />
       <RequestDialog
         opened={dialog.opened}

@@ -1,4 +1,4 @@
-import { Alert, Anchor, Stack, Tabs, Text } from '@mantine/core';
+import { Alert, Anchor, Stack, Tabs } from '@mantine/core';
 import { Info } from 'lucide-react';
 import { useTranslation } from 'react-i18next';
 import { Link } from 'react-router';
@@ -52,12 +52,6 @@ export function TryPanel({ payments }: { readonly payments: Onboarding['payments
           ))}
         </Tabs>
         <CaFileNote />
-        <Text size="sm">
-          {t('commands.shop')}{' '}
-          <Anchor component={Link} to="/guides/guides/browser" size="sm" underline="always">
-            {t('commands.shopGuide')}
-          </Anchor>
-        </Text>
       </Panel>
     </div>
   );

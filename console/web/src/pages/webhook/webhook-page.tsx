@@ -16,14 +16,14 @@ import { FormDialog } from '../../parts/form-dialog.tsx';
 import { notifySuccess } from '../../parts/notifications.tsx';
 import { PageHeader } from '../../parts/page-header.tsx';
 import { Panel } from '../../parts/panel.tsx';
-import { type Status, StatusBadge } from '../../parts/status-badge.tsx';
+import { Badge, StatusBadge } from '../../parts/status-badge.tsx';
 import { Time } from '../../parts/time.tsx';
 import { useCan, useTenant } from '../../session/tenant.ts';
 import type { Delivery, Webhook } from '../webhooks/webhook-values.ts';
 import { WebhookActions } from './webhook-actions.tsx';
 
 const ROWS = { rows: 'deliveries', key: ({ event_id }: Delivery) => event_id } as const;
-const BADGES: Readonly<Record<DeliveryStatus, Status>> = { waiting: 'waiting', delivered: 'done', failed: 'bad' };
+const TONES = { waiting: 'attention', delivered: 'good', failed: 'bad' } as const;
 
 /** One webhook, and the deliveries of the last 30 days. */
 export function WebhookPage() {
@@ -116,7 +116,11 @@ function useColumns(onShow: (event: string) => void): readonly Column<Delivery>[
   const { t } = useTranslation('webhooks');
   return [
     { name: 'type', header: t('deliveries.type'), cell: ({ type }) => type },
-    { name: 'state', header: t('list.state'), cell: ({ state }) => <StatusBadge status={BADGES[state]} /> },
+    {
+      name: 'state',
+      header: t('list.state'),
+      cell: ({ state }) => <Badge tone={TONES[state]}>{t(`deliveries.${state}`)}</Badge>,
+    },
     { name: 'created', header: t('deliveries.at'), cell: ({ created_at }) => <Time value={created_at} /> },
     {
       name: 'attempts',
@@ -173,7 +177,7 @@ function EventDialog({ params, event, mayWrite, onClose }: EventDialogProps) {
   return (
     <FormDialog opened={event !== undefined} onClose={onClose} title={t('event.title')} size="lg">
       {error !== null && <ErrorAlert error={error} />}
-      {data !== undefined && <CodeBlock label={t('event.body')} code={data.body} maxHeight={360} />}
+      {data !== undefined && <CodeBlock label={t('event.body')} code={data.body} maxHeight={360} isWrapped />}
       {replay.error !== null && <ErrorAlert error={replay.error} />}
       {mayWrite && (
         <Button

@@ -4,17 +4,44 @@ export const cardForm = {
   description:
     'Buyers type their cards into a form of the vault, in a frame on your page. Your page and servers see no card number.',
   editor: {
-    title: 'Try the form',
-    text: 'Opens the form in the sandbox as a page of its own, and returns here. Enter test cards only.',
+    title: 'Appearance',
+    text: 'An empty value is the standard. The form and the code follow what you choose.',
     theme: 'Theme',
     layout: 'Layout',
     labels: 'Labels',
     locale: 'Language',
+    fontFamily: 'Fonts',
+    fontSize: 'Font size',
+    spacing: 'Spacing',
     borderRadius: 'Corner radius',
+    colorText: 'Text color',
+    colorBackground: 'Background color',
     colorPrimary: 'Accent color',
+    colorDanger: 'Error color',
+    colorPlaceholder: 'Placeholder color',
+    colorBorder: 'Border color',
     pick: 'Pick a color from the screen',
-    open: 'Open the form',
+    saturation: 'Saturation and brightness',
+    hue: 'Hue',
+    open: 'Open the form as a page',
     notServed: 'This service does not serve the card form: its port is taken, or the form was not built.',
+  },
+  faults: {
+    fontFamily:
+      'Not used: enter 1 to 5 names, separated by commas, of letters, digits, blanks and hyphens, each with at most 64 characters.',
+    fontSize: 'Not used: enter 12px to 24px.',
+    size: 'Not used: enter 0px to 24px.',
+    color: 'Not used: enter #rgb, #rrggbb or #rrggbbaa.',
+  },
+  preview: {
+    title: 'The form',
+    text: 'This is the form that buyers see, in the sandbox. The console cannot read what is typed into it. Enter test cards only. As a page, it returns here.',
+    show: 'Show the form',
+    ended: 'The session of this form has ended. Show the form again for a new one.',
+    unavailable:
+      'The browser has not loaded the form from {{origin}}. Check that it reaches that address and trusts its certificate; open the form as a page to see why.',
+    address:
+      'The form cannot be shown here, because the console is open at an IP address or at the address of the form. Open the console by its name, or open the form as a page.',
   },
   choices: {
     standard: 'Standard',
@@ -29,10 +56,6 @@ export const cardForm = {
     en: 'English',
     es: 'Spanish',
     pt: 'Portuguese',
-    '0px': 'None',
-    '4px': '4 pixels',
-    '8px': '8 pixels',
-    '16px': '16 pixels',
   },
   code: {
     title: 'The code for it',

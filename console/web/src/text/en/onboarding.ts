@@ -79,8 +79,15 @@ export const onboarding = {
     sendTest: 'Send a test payment from here, with the outcome that you choose',
     paymentsOff:
       'Payments are not enabled in the sandbox yet. Request them; the command appears here when your operator has enabled them.',
-    shop: 'A shop to try is in the folder examples/shop of cardvault: cart, card form, payment, webhooks and refund. It starts with npm run example, beside a vault of its own.',
-    shopGuide: 'Read how it takes cards from the browser',
+  },
+  shop: {
+    title: 'A shop to try',
+    text: 'An example shop with cart, card form, payment, webhooks and refund. This command starts it in the folder of cardvault, beside a vault of its own:',
+    command: 'Start the shop',
+    open: 'Open the shop',
+    where: 'on the machine where you have started it',
+    about: 'What the shop does, and its code',
+    guide: 'How it takes cards from the browser',
   },
   payments: {
     title: 'Payments',

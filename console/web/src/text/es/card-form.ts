@@ -5,17 +5,44 @@ export const cardForm: typeof en = {
   description:
     'El comprador escribe su tarjeta en un formulario de la bóveda, en un marco de su página. Su página y sus servidores no ven ningún número de tarjeta.',
   editor: {
-    title: 'Probar el formulario',
-    text: 'Abre el formulario en el sandbox como página propia y vuelve aquí. Ingrese solo tarjetas de prueba.',
+    title: 'Apariencia',
+    text: 'Un valor vacío es el estándar. El formulario y el código siguen lo que elija.',
     theme: 'Tema',
     layout: 'Disposición',
     labels: 'Etiquetas',
     locale: 'Idioma',
+    fontFamily: 'Fuentes',
+    fontSize: 'Tamaño de letra',
+    spacing: 'Espaciado',
     borderRadius: 'Radio de las esquinas',
+    colorText: 'Color del texto',
+    colorBackground: 'Color de fondo',
     colorPrimary: 'Color de acento',
+    colorDanger: 'Color de los errores',
+    colorPlaceholder: 'Color de los ejemplos',
+    colorBorder: 'Color de los bordes',
     pick: 'Elegir un color de la pantalla',
-    open: 'Abrir el formulario',
+    saturation: 'Saturación y brillo',
+    hue: 'Tono',
+    open: 'Abrir el formulario como página',
     notServed: 'Este servicio no sirve el formulario de tarjeta: su puerto está ocupado o el formulario no se compiló.',
+  },
+  faults: {
+    fontFamily:
+      'No se usa: ingrese de 1 a 5 nombres, separados por comas, de letras, dígitos, espacios y guiones, cada uno de 64 caracteres como máximo.',
+    fontSize: 'No se usa: ingrese de 12px a 24px.',
+    size: 'No se usa: ingrese de 0px a 24px.',
+    color: 'No se usa: ingrese #rgb, #rrggbb o #rrggbbaa.',
+  },
+  preview: {
+    title: 'El formulario',
+    text: 'Este es el formulario que ve el comprador, en el sandbox. La consola no puede leer lo que se escribe en él. Ingrese solo tarjetas de prueba. Como página, vuelve aquí.',
+    show: 'Mostrar el formulario',
+    ended: 'La sesión de este formulario ha terminado. Muestre el formulario de nuevo para tener otra.',
+    unavailable:
+      'El navegador no ha cargado el formulario desde {{origin}}. Compruebe que llega a esa dirección y confía en su certificado; abra el formulario como página para ver la causa.',
+    address:
+      'El formulario no se puede mostrar aquí, porque la consola está abierta en una dirección IP o en la dirección del formulario. Abra la consola por su nombre, o abra el formulario como página.',
   },
   choices: {
     standard: 'Estándar',
@@ -30,10 +57,6 @@ export const cardForm: typeof en = {
     en: 'Inglés',
     es: 'Español',
     pt: 'Portugués',
-    '0px': 'Ninguno',
-    '4px': '4 píxeles',
-    '8px': '8 píxeles',
-    '16px': '16 píxeles',
   },
   code: {
     title: 'El código para ello',

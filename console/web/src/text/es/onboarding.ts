@@ -81,8 +81,15 @@ export const onboarding: typeof english = {
     sendTest: 'Enviar desde aquí un pago de prueba con el resultado que elija',
     paymentsOff:
       'Los pagos todavía no están habilitados en el entorno de pruebas. Solicítelos; cuando su operador los habilite, el comando aparecerá aquí.',
-    shop: 'En la carpeta examples/shop de cardvault hay una tienda para probar: carrito, formulario de tarjeta, pago, webhooks y devolución. Se inicia con npm run example, junto a una bóveda propia.',
-    shopGuide: 'Lea cómo recibe tarjetas desde el navegador',
+  },
+  shop: {
+    title: 'Una tienda para probar',
+    text: 'Una tienda de ejemplo con carrito, formulario de tarjeta, pago, webhooks y devolución. Este comando la inicia en la carpeta de cardvault, junto a una bóveda propia:',
+    command: 'Iniciar la tienda',
+    open: 'Abrir la tienda',
+    where: 'en la máquina donde la inició',
+    about: 'Qué hace la tienda, y su código',
+    guide: 'Cómo recibe tarjetas desde el navegador',
   },
   payments: {
     title: 'Pagos',
