@@ -33,7 +33,13 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     shop = await startShop(vault);
     browser = await openBrowser(service.ports.cards);
   });
-  afterEach(() => browser.endVisits());
+  afterEach(async () => {
+    try {
+      browser.check();
+    } finally {
+      await browser.endVisits();
+    }
+  });
   after(async () => {
     await browser?.close();
     shop?.stop();
