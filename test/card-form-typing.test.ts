@@ -10,7 +10,7 @@ import {
 } from '../card-form/form/typing.ts';
 
 describe('a card number in the form', () => {
-  it('is its digits in any script, without what stands between them', () => {
+  it('drops separators and reads digits of any script', () => {
     assert.equal(toAsciiDigits('٤۴४４4a-'), '44444a-');
     // A script whose digits are unknown is left as it is.
     assert.equal(toAsciiDigits('𑓐'), '𑓐');

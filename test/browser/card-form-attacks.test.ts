@@ -386,7 +386,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     assert.equal(await form.getByLabel('Card number').inputValue(), NUMBER);
   };
 
-  it('a submission without an answer is given up after a minute, and asked for again with the same attempt', async () => {
+  it('a submission without a response rejects after a minute and is repeated with the same attempt', async () => {
     const page = await newPage();
     await page.clock.install();
     const attempts: string[] = [];
@@ -415,7 +415,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     assert.equal(new Set(attempts).size, 1);
   });
 
-  it('a submission that is answered 429 or 503 is sent again when the service says', async () => {
+  it('a submission repeats after the Retry-After of 429 and 503', async () => {
     const page = await newPage();
     await page.clock.install();
     const sent: { attempt: string; at: number }[] = [];
@@ -439,7 +439,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     [429, 'rate_limited'],
     [503, 'unavailable'],
   ] as const)
-    it(`a submission that may be sent after the minute only is ${code}, and asked for again with the same attempt`, async () => {
+    it(`a submission with a Retry-After beyond a minute rejects with ${code} and is repeated with the same attempt`, async () => {
       const page = await newPage();
       const attempts: string[] = [];
       await onSubmission(page, (route) =>
@@ -454,7 +454,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
       if (status === 503) await expectFault(/^503: POST /);
     });
 
-  it('a page without the form after 15 seconds is told so, also when it has submitted before', async () => {
+  it('a form that does not load within 15 seconds is unavailable and rejects a waiting submission', async () => {
     const page = await newPage();
     await page.clock.install();
     await page.route(`${vault()}/v1/card/*`, (route) => route.abort('connectionrefused'));
@@ -467,7 +467,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     await expectFault(/^not loaded: GET .*ERR_CONNECTION_REFUSED/);
   });
 
-  it('a submission waits for the form', async () => {
+  it('a submission waits until the form is ready', async () => {
     const page = await newPage();
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => {
@@ -489,7 +489,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     assert.deepEqual(await page.evaluate('events'), ['ready']);
   });
 
-  it('a form that is destroyed ends its submission, and takes no other', async () => {
+  it('a destroyed form rejects its submission and every later one', async () => {
     const page = await newPage();
     await onSubmission(page, () => new Promise(() => undefined));
     const form = await mountForm(page, shop.origin, await open());
@@ -502,7 +502,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     assert.equal(await page.locator('iframe').count(), 0);
   });
 
-  it('a form whose tenth submission is refused says that the session has failed, and is emptied', async () => {
+  it('a form reports a failed session at the tenth refusal and becomes empty', async () => {
     const session = await open();
     const page = await newPage();
     // The form sends no number that it knows to be wrong.

@@ -44,7 +44,7 @@ const PAGE = `<!doctype html>
 const STRICT = '/strict';
 const [, SCRIPT = ''] = /<script>(.*?)<\/script>/s.exec(PAGE) ?? [];
 
-/** What the guide tells shops to send at the least, and nothing that would make it weaker. */
+/** The guide asks shops for these sources and no weaker ones. */
 const strictPolicy = (vault: string): string =>
   [
     "default-src 'none'",
