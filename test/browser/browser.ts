@@ -117,10 +117,13 @@ const EMPTY_PAGE = '/assets/nothing';
 
 /**
  * Trusts the key that the service on that port shows, and no other that machines do not trust anyway. A browser that is
- * measured optimizes the code of pages as that of a user does.
+ * measured optimizes the code of pages as that of a user does. `program`: another Chromium than that of the tests.
  */
-export async function openBrowser(port: number, { isMeasured = false } = {}): Promise<TestBrowser> {
-  const { path, environment } = requireChromium();
+export async function openBrowser(
+  port: number,
+  { isMeasured = false, program }: { isMeasured?: boolean; program?: string } = {},
+): Promise<TestBrowser> {
+  const { path, environment } = program === undefined ? requireChromium() : { path: program, environment: {} };
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: path,
