@@ -292,11 +292,15 @@ function leave(returnUrl: string | undefined, status: string): void {
 
 /** Replaces the page by a text, with an action below it. */
 function showText(locale: Locale, text: string, action?: HTMLElement): void {
-  const main = document.createElement('main');
+  const [main, heading] = [document.createElement('main'), document.createElement('h1')];
   main.className = 'page';
-  main.append(paragraph('status', text), ...(action === undefined ? [] : [action]));
-  document.body.replaceChildren(main);
+  heading.textContent = text;
+  heading.tabIndex = -1;
+  main.append(heading, ...(action === undefined ? [] : [action]));
   document.documentElement.lang = locale;
+  document.body.replaceChildren(main);
+  // Screen readers say where the focus goes, which the replaced field had. A frame must not take it from the page of the shop.
+  if (!isFramed) heading.focus();
 }
 
 /** `expired` and `failed` say so first; other ends go back at once. */

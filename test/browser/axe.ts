@@ -5,11 +5,13 @@ import { inScope, isLong } from '../scope.ts';
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 /** Rows of a table are made by the same component: `npm test` checks the first of them. */
-const toCheck = (part: string): object =>
-  inScope<object>({
+const toCheck = ({ part, isFramed = false }: Pick<Checked, 'part' | 'isFramed'>): object => ({
+  ...inScope<object>({
     usual: { include: [part], exclude: ['tbody > tr:nth-child(n + 5)'] },
     long: { include: ['html'] },
-  });
+  }),
+  initiator: !isFramed,
+});
 
 /**
  * Looks at every style attribute, for a seventh of the time of all rules. The content security policy blocks such attributes
@@ -25,16 +27,18 @@ export interface Checked {
   readonly part: string;
   /** Without contrasts and the sizes of targets, in `npm test`: for components that another check has seen. */
   readonly isSeenElsewhere: boolean;
+  /** Rules about a whole page, as that of its heading, hold for the page around a frame. */
+  readonly isFramed?: boolean;
 }
 
 /** Returns axe-core's findings on the present page, one readable text for each rule. */
 export async function accessibilityViolations(
   session: CDPSession,
-  { part, isSeenElsewhere }: Checked,
+  { part, isSeenElsewhere, isFramed = false }: Checked,
 ): Promise<string[]> {
   const rules = { ...onlyLongRules, ...(isSeenElsewhere && !isLong && rulesAboutDrawing) };
   const options = { runOnly: TAGS, resultTypes: ['violations'], rules, preload: false };
-  const run = `axe.run(${JSON.stringify(toCheck(part))}, ${JSON.stringify(options)})`;
+  const run = `axe.run(${JSON.stringify(toCheck({ part, isFramed }))}, ${JSON.stringify(options)})`;
   // Injected as by a debugger: the content security policy of the page blocks foreign scripts.
   if ((await evaluate(session, 'typeof axe')) === 'undefined') await evaluate(session, `(() => { ${axe.source} })()`);
   const { violations } = (await evaluate(session, run)) as AxeResults;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from 'playwright-core';
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Frame, type Page } from 'playwright-core';
 import { requireChromium } from '../fixtures/chromium.ts';
 import { type Authenticator, addAuthenticator } from './authenticator.ts';
 import { accessibilityViolations } from './axe.ts';
@@ -54,6 +54,8 @@ export interface AccessibilityOptions {
   readonly isSeenElsewhere?: boolean;
   /** How long a page may take until its findings are gone; milliseconds. */
   readonly withinMs?: number;
+  /** A frame of another site in the page, to be checked instead of it. */
+  readonly frame?: Frame;
 }
 
 export interface Visitor {
@@ -115,10 +117,13 @@ const EMPTY_PAGE = '/assets/nothing';
 
 /**
  * Trusts the key that the service on that port shows, and no other that machines do not trust anyway. A browser that is
- * measured optimizes the code of pages as that of a user does.
+ * measured optimizes the code of pages as that of a user does. `program`: another Chromium than that of the tests.
  */
-export async function openBrowser(port: number, { isMeasured = false } = {}): Promise<TestBrowser> {
-  const { path, environment } = requireChromium();
+export async function openBrowser(
+  port: number,
+  { isMeasured = false, program }: { isMeasured?: boolean; program?: string } = {},
+): Promise<TestBrowser> {
+  const { path, environment } = program === undefined ? requireChromium() : { path: program, environment: {} };
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: path,
@@ -220,11 +225,12 @@ async function newContext(browser: Browser, options: ContextOptions): Promise<Br
 async function checkAccessibility(
   page: Page,
   session: CDPSession,
-  { part = 'html', isSeenElsewhere = false, withinMs = SETTLES_WITHIN_MS }: AccessibilityOptions = {},
+  { part = 'html', isSeenElsewhere = false, withinMs = SETTLES_WITHIN_MS, frame }: AccessibilityOptions = {},
 ): Promise<void> {
+  const checked = frame === undefined ? session : await page.context().newCDPSession(frame);
   await untilPasses(async () => {
-    const faults = await accessibilityViolations(session, { part, isSeenElsewhere });
-    assert.equal(faults.join('\n\n'), '', `${new URL(page.url()).pathname} is not accessible`);
+    const faults = await accessibilityViolations(checked, { part, isSeenElsewhere, isFramed: frame !== undefined });
+    assert.equal(faults.join('\n\n'), '', `${new URL((frame ?? page).url()).pathname} is not accessible`);
   }, withinMs);
 }
 

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { Page, Request } from 'playwright-core';
+import type { FrameLocator, Page, Request, Route } from 'playwright-core';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller } from '../interface/vault-requests.ts';
-import { openBrowser, type TestBrowser } from './browser.ts';
+import { openBrowser, type TestBrowser, type Visitor } from './browser.ts';
 import {
   DIGITS,
   fillCard,
@@ -52,7 +53,7 @@ interface Message {
   readonly code?: string;
 }
 
-describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }, () => {
+describe('attacks on the card form, and faults of the network', { skip: whyNoChromium(), timeout: 180_000 }, () => {
   let service: TestService;
   let browser: TestBrowser;
   let key: string;
@@ -72,7 +73,13 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     shop.serve('/outer', `<!doctype html><title>Outer</title><iframe src="${shop.origin}/hostile"></iframe>`);
     browser = await openBrowser(service.ports.cards);
   });
-  afterEach(() => browser.endVisits());
+  afterEach(async () => {
+    try {
+      browser.check();
+    } finally {
+      await browser.endVisits();
+    }
+  });
   after(async () => {
     await browser?.close();
     shop?.stop();
@@ -83,7 +90,13 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     openSession(service.call, key, { allowed_origins: [shop.origin], ...change });
   const openHosted = (): Promise<OpenSession> =>
     open({ allowed_origins: undefined, return_url: `${shop.origin}/empty` });
-  const newPage = async (): Promise<Page> => (await browser.newVisitor({ origin: shop.origin })).page;
+  let visitor: Visitor;
+  const newPage = async (): Promise<Page> => {
+    visitor = await browser.newVisitor({ origin: shop.origin });
+    return visitor.page;
+  };
+  /** Awaits what the test brought about itself; all else that a page complains about fails the test. */
+  const expectFault = (pattern: RegExp): Promise<void> => untilPasses(async () => visitor.errors.expect(pattern));
   const statusOf = async ({ id }: OpenSession): Promise<string> =>
     (await service.call('GET', `/v1/capture-sessions/${id}`, { key })).json.data.status;
   const addressOf = ({ id }: OpenSession): string => `${vault()}/v1/card/${id}`;
@@ -167,6 +180,8 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
       await blocked;
       const framed = page.frames().find((each) => each.url().startsWith(vault()));
       assert.equal((await framed?.locator('input').count()) ?? 0, 0);
+      await expectFault(/^console: Framing .* "frame-ancestors /);
+      await expectFault(/^not loaded: GET .*ERR_BLOCKED_BY_RESPONSE/);
     });
 
   it('an appearance brings nothing but its variables, and each that is allowed', async () => {
@@ -283,6 +298,7 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     assert.equal(bodies[0]?.attempt, bodies[1]?.attempt);
     const shown = (await service.call('GET', `/v1/capture-sessions/${session.id}`, { key })).json.data;
     assert.deepEqual([shown.result, shown.attempts], [result, 0]);
+    await expectFault(/^not loaded: POST .*ERR_CONNECTION_RESET/);
   });
 
   it('a form that is emptied while a submission has no response takes another card', async () => {
@@ -303,6 +319,7 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     isDown = false;
     await fillCard(form, '5555555555554444');
     assert.equal((await submitForm(page)).card.brand, 'mastercard');
+    await expectFault(/^not loaded: POST .*ERR_CONNECTION_REFUSED/);
   });
 
   it('a submission that the service has may complete after the time of the session', async () => {
@@ -343,5 +360,173 @@ describe('attacks on the card form', { skip: whyNoChromium(), timeout: 180_000 }
     await page.evaluate('form.clear()');
     assert.equal(await form.locator('input:enabled').count(), 0);
     assert.equal((await submitForm(page)).code, 'session_expired');
+  });
+
+  /** Reads and answers submissions; those that `answer` does not take reach the service. */
+  const onSubmission = (page: Page, answer: (route: Route) => Promise<void> | undefined): Promise<unknown> =>
+    page.route(`${vault()}/v1/card/*`, async (route) => {
+      if (route.request().method() === 'POST') await (answer(route) ?? route.continue());
+      else await route.continue();
+    });
+  const attemptOf = (route: Route): string => route.request().postDataJSON().attempt;
+  const answerLater = (route: Route, status: 429 | 503, seconds: number): Promise<void> =>
+    route.fulfill({ status, headers: { 'retry-after': String(seconds) }, json: {} });
+  /** Lets the time of the pages pass until something has come of the submission. */
+  const passTime = async <T>(page: Page, submission: Promise<T>): Promise<T> => {
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+    };
+    submission.then(settle, settle);
+    while (!isSettled) await page.clock.fastForward(500);
+    return submission;
+  };
+  const assertLocked = async (form: FrameLocator): Promise<void> => {
+    assert.equal(await form.locator('input:enabled').count(), 0);
+    assert.equal(await form.getByLabel('Card number').inputValue(), NUMBER);
+  };
+
+  it('a submission without a response rejects after a minute and is repeated with the same attempt', async () => {
+    const page = await newPage();
+    await page.clock.install();
+    const attempts: string[] = [];
+    let isDown = true;
+    await onSubmission(page, (route) => {
+      attempts.push(attemptOf(route));
+      return isDown ? new Promise(() => undefined) : undefined;
+    });
+    const form = await mountForm(page, shop.origin, await open());
+    await fillCard(form);
+    const { code, waited } = await passTime(
+      page,
+      page.evaluate<{ code: string; waited: number }>(`(async () => {
+        const began = performance.now();
+        const { code } = await submitForm();
+        return { code, waited: performance.now() - began };
+      })()`),
+    );
+    assert.equal(code, 'network');
+    // The time of the page: each call has 20 seconds.
+    assert.ok(waited >= 59_000, String(waited));
+    assert.ok(attempts.length >= 2);
+    await assertLocked(form);
+    isDown = false;
+    assert.equal((await submitForm(page)).card.brand, 'visa');
+    assert.equal(new Set(attempts).size, 1);
+  });
+
+  it('a submission repeats after the Retry-After of 429 and 503', async () => {
+    const page = await newPage();
+    await page.clock.install();
+    const sent: { attempt: string; at: number }[] = [];
+    await onSubmission(page, async (route) => {
+      sent.push({ attempt: attemptOf(route), at: await page.evaluate('performance.now()') });
+      if (sent.length === 1) return answerLater(route, 429, 6);
+      if (sent.length === 2) return answerLater(route, 503, 7);
+      return route.continue();
+    });
+    const form = await mountForm(page, shop.origin, await open());
+    await fillCard(form);
+    assert.equal((await passTime(page, submitForm(page))).card.brand, 'visa');
+    const [first, second, third] = sent.map(({ at }) => at);
+    assert.ok(Number(second) - Number(first) >= 6000, JSON.stringify(sent));
+    assert.ok(Number(third) - Number(second) >= 7000, JSON.stringify(sent));
+    assert.equal(new Set(sent.map(({ attempt }) => attempt)).size, 1);
+    await expectFault(/^503: POST /);
+  });
+
+  for (const [status, code] of [
+    [429, 'rate_limited'],
+    [503, 'unavailable'],
+  ] as const)
+    it(`a submission with a Retry-After beyond a minute rejects with ${code} and is repeated with the same attempt`, async () => {
+      const page = await newPage();
+      const attempts: string[] = [];
+      await onSubmission(page, (route) =>
+        attempts.push(attemptOf(route)) === 1 ? answerLater(route, status, 90) : undefined,
+      );
+      const form = await mountForm(page, shop.origin, await open());
+      await fillCard(form);
+      assert.equal((await submitForm(page)).code, code);
+      await assertLocked(form);
+      assert.equal((await submitForm(page)).card.brand, 'visa');
+      assert.deepEqual(attempts, [attempts[0], attempts[0]]);
+      if (status === 503) await expectFault(/^503: POST /);
+    });
+
+  it('a form that does not load within 15 seconds is unavailable and rejects a waiting submission', async () => {
+    const page = await newPage();
+    await page.clock.install();
+    await page.route(`${vault()}/v1/card/*`, (route) => route.abort('connectionrefused'));
+    const { id: session, client_secret: clientSecret } = await open();
+    await page.goto(shop.origin);
+    await page.evaluate(`void mountForm(${given({ session, clientSecret })}).catch(() => undefined)`);
+    assert.equal((await passTime(page, submitForm(page))).code, 'unavailable');
+    assert.deepEqual(await page.evaluate('events'), ['error unavailable']);
+    assert.equal((await submitForm(page)).code, 'unavailable');
+    await expectFault(/^not loaded: GET .*ERR_CONNECTION_REFUSED/);
+  });
+
+  it('a submission waits until the form is ready', async () => {
+    const page = await newPage();
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`${vault()}/v1/card/*/session`, async (route) => {
+      await held;
+      return route.continue();
+    });
+    const { id: session, client_secret: clientSecret } = await open();
+    await page.goto(shop.origin);
+    const asked = page.waitForRequest(/\/session$/);
+    await page.evaluate(`void mountForm(${given({ session, clientSecret })})`);
+    const submission = submitForm(page);
+    await asked;
+    assert.deepEqual(await page.evaluate('events'), []);
+    release();
+    assert.equal((await submission).code, 'invalid_fields');
+    assert.deepEqual(await page.evaluate('events'), ['ready']);
+  });
+
+  it('a destroyed form rejects its submission and every later one', async () => {
+    const page = await newPage();
+    await onSubmission(page, () => new Promise(() => undefined));
+    const form = await mountForm(page, shop.origin, await open());
+    await fillCard(form);
+    const submission = submitForm(page);
+    await form.locator('input:disabled').first().waitFor();
+    await page.evaluate('form.destroy()');
+    assert.equal((await submission).code, 'destroyed');
+    assert.equal((await submitForm(page)).code, 'destroyed');
+    assert.equal(await page.locator('iframe').count(), 0);
+  });
+
+  it('a form reports a failed session at the tenth refusal and becomes empty', async () => {
+    const session = await open();
+    const page = await newPage();
+    // The form sends no number that it knows to be wrong.
+    const refused = { exp: '12/40', name: 'Ana Lopez', cvv: '123', number: '4111111111111112' };
+    const authorization = `Bearer ${session.client_secret}`;
+    for (let count = 1; count < 10; count++) {
+      const { status } = await service.call('POST', `/v1/card/${session.id}`, {
+        environment: 'cards',
+        headers: { authorization, origin: vault() },
+        body: { ...refused, attempt: randomUUID() },
+      });
+      assert.equal(status, 400);
+    }
+    await onSubmission(page, (route) =>
+      route.continue({ postData: JSON.stringify({ ...refused, attempt: attemptOf(route) }) }),
+    );
+    const form = await mountForm(page, shop.origin, session);
+    await fillCard(form);
+    assert.equal((await submitForm(page)).code, 'session_failed');
+    // The event comes behind the rejection, in a message of its own.
+    await page.waitForFunction('events.join() === "ready,error session_failed"');
+    assert.equal(await form.locator('input:enabled').count(), 0);
+    assert.equal(await form.getByLabel('Card number').inputValue(), '');
+    assert.equal((await submitForm(page)).code, 'session_failed');
+    assert.equal(await statusOf(session), 'failed');
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FrameLocator, Locator, Page } from 'playwright-core';
@@ -40,10 +41,27 @@ const PAGE = `<!doctype html>
   };
 </script></html>`;
 
+const STRICT = '/strict';
+const [, SCRIPT = ''] = /<script>(.*?)<\/script>/s.exec(PAGE) ?? [];
+
+/** The guide asks shops for these sources and no weaker ones. */
+const strictPolicy = (vault: string): string =>
+  [
+    "default-src 'none'",
+    `script-src ${vault} 'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`,
+    `frame-src ${vault}`,
+    'img-src data:',
+    "base-uri 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ');
+
 export interface Shop {
   /** On 127.0.0.1, and the same page on localhost, which is another site than the first one. */
   readonly origin: string;
   readonly otherOrigin: string;
+  /** Where the shop has the same page under a strict content security policy. */
+  readonly strict: string;
   /** Serves another page of the shop at a path. */
   serve(path: string, html: string): void;
   stop(): void;
@@ -55,6 +73,7 @@ export async function startShop(vault: () => string): Promise<Shop> {
   const server = createServer(({ url = '/' }, response) => {
     const [path = '/', script = ''] = url.split('?');
     response.setHeader('content-type', 'text/html');
+    if (path === STRICT) response.setHeader('content-security-policy', strictPolicy(vault()));
     const isScript = script.startsWith('/v1/');
     response.end(pages.get(path) ?? PAGE.replace('%SCRIPT%', `${vault()}${isScript ? script : '/v1/cardvault.js'}`));
   });
@@ -63,6 +82,7 @@ export async function startShop(vault: () => string): Promise<Shop> {
   return {
     origin: `http://127.0.0.1:${port}`,
     otherOrigin: `http://localhost:${port}`,
+    strict: `http://127.0.0.1:${port}${STRICT}`,
     serve: (path, html) => void pages.set(path, html),
     stop: () => {
       server.closeAllConnections();

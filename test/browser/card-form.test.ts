@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { FrameLocator, Page } from 'playwright-core';
+import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
 import type { Appearance } from '../../src/capture-sessions/appearance.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -33,7 +34,13 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     shop = await startShop(vault);
     browser = await openBrowser(service.ports.cards);
   });
-  afterEach(() => browser.endVisits());
+  afterEach(async () => {
+    try {
+      browser.check();
+    } finally {
+      await browser.endVisits();
+    }
+  });
   after(async () => {
     await browser?.close();
     shop?.stop();
@@ -61,6 +68,35 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     const shown = (await service.call('GET', `/v1/capture-sessions/${session.id}`, { key })).json.data;
     assert.equal(shown.status, 'completed');
     assert.ok(!service.log.some((line) => line.includes(session.client_secret) || line.includes(DIGITS)));
+  });
+
+  it('works under a policy without unsafe-inline and with Trusted Types', async () => {
+    const { page, errors } = await browser.newVisitor({ origin: shop.origin });
+    const violations = `(() => {
+      window.violations = [];
+      addEventListener('securitypolicyviolation', ({ violatedDirective }) => window.violations.push(violatedDirective));
+    })()`;
+    await page.addInitScript(violations);
+    const frame = await mountForm(page, shop.strict, await open());
+    // The policy is in force.
+    await page.evaluate(`{
+      const element = document.createElement('p');
+      try { element.innerHTML = '<b>x</b>'; } catch {}
+      element.setAttribute('style', 'color: red');
+    }`);
+    await page.waitForFunction('violations.length >= 2');
+    assert.deepEqual((await page.evaluate<string[]>('violations')).sort(), [
+      'require-trusted-types-for',
+      'style-src-attr',
+    ]);
+    await fill(frame);
+    await page.evaluate('form.update({ appearance: { theme: "dark" } })');
+    await frame.locator('html.dark').waitFor();
+    await page.waitForFunction('document.querySelector("iframe").clientHeight > 100');
+    assert.equal((await submit(page)).card.brand, 'visa');
+    assert.equal((await page.evaluate<string[]>('violations')).length, 2);
+    errors.expect(/^console: This document requires 'TrustedHTML' assignment/);
+    errors.expect(/^console: Applying inline style violates .* 'default-src 'none''/);
   });
 
   it('is one submission however often it is called at once', async () => {
@@ -102,6 +138,19 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       await exp.blur();
       assert.equal(await exp.inputValue(), '09/40', text);
     }
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: shop.origin });
+    const paste = async (text: string, field: Locator): Promise<string> => {
+      await page.locator('h1').click();
+      await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);
+      await field.focus();
+      for (const keys of ['Control+A', 'Control+V']) await page.keyboard.press(keys);
+      // Before the field is left.
+      return field.inputValue();
+    };
+    for (const text of ['5555 5555 5555 4444', '5555-5555-5555-4444', '\t5555555555554444\n'])
+      assert.equal(await paste(text, number), '5555 5555 5555 4444', text);
+    for (const text of ['12/2030', '12 30', '2030-12', '12 / 2030'])
+      assert.equal(await paste(text, exp), '12/30', text);
     await number.fill('');
     await number.pressSequentially('41111');
     assert.equal(await number.inputValue(), '4111 1');
@@ -139,6 +188,25 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     },
     { what: '200 %, dark, compact', colorScheme: 'dark', zoom: 2, locale: 'en', appearance: { layout: 'compact' } },
   ];
+  const formIn = (page: Page): Frame => {
+    const frame = page.frames().find((each) => each.url().startsWith(vault()));
+    assert.ok(frame !== undefined);
+    return frame;
+  };
+  /** Checks the browser's accessibility tree: the name of each field is its label, and its description the error. */
+  const assertDescribed = async (place: Page | Frame, labels: readonly string[]): Promise<void> => {
+    const context = 'context' in place ? place.context() : place.page().context();
+    const session = await context.newCDPSession(place);
+    const { nodes } = await session.send('Accessibility.getFullAXTree');
+    const fields = nodes.filter(({ role }) => role?.value === 'textbox');
+    assert.deepEqual(fields.map(({ name }) => name?.value).sort(), [...labels].sort());
+    const errors = await place.locator('.error:not(:empty)').allTextContents();
+    assert.deepEqual(
+      fields.map(({ description }) => description?.value),
+      errors,
+    );
+    assert.equal(new Set(errors).size, labels.length);
+  };
   const WIDER = 'document.documentElement.scrollWidth > document.documentElement.clientWidth';
 
   for (const { what, locale, appearance, ...look } of LOOKS)
@@ -146,9 +214,19 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       const visitor = await browser.newVisitor({ origin: shop.origin, width: 320, height: 400, ...look });
       const { page } = visitor;
       const framed = await mount(page, await open({ locale, appearance }));
+      const frame = formIn(page);
       assert.equal(await framed.locator('html').evaluate(WIDER), false);
       // Its height follows what it holds.
       await page.waitForFunction('document.querySelector("iframe").clientHeight > 100');
+      await visitor.checkAccessibility({ frame, isSeenElsewhere: true });
+      assert.equal((await submit(page)).code, 'invalid_fields');
+      await framed
+        .locator('.error:not(:empty)')
+        .nth(4 - 1)
+        .waitFor();
+      assert.equal(await framed.locator('html').evaluate(WIDER), false);
+      await visitor.checkAccessibility({ frame });
+      await assertDescribed(frame, LABELS[locale]);
       const hosted = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back`, locale, appearance });
       await page.goto(hosted.url ?? '');
       await page.locator('button[type="submit"]').click();
@@ -156,6 +234,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
         .locator('.error:not(:empty)')
         .nth(4 - 1)
         .waitFor();
+      await assertDescribed(page, LABELS[locale]);
       for (const name of LABELS[locale]) {
         const field = page.getByRole('textbox', { name });
         assert.equal(await field.getAttribute('aria-invalid'), 'true');
@@ -279,14 +358,129 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await page.waitForURL(`${shop.origin}/back?capture_session=${other.id}&status=cancelled`);
   });
 
+  const openHosted = async (change: object = {}): Promise<OpenSession> =>
+    open({ allowed_origins: undefined, return_url: `${shop.origin}/back`, ...change });
+  const refuse = async ({ id, client_secret: secret }: OpenSession, times: number): Promise<void> => {
+    const headers = { authorization: `Bearer ${secret}`, origin: vault() };
+    for (let count = 0; count < times; count++) {
+      const body = { number: '', exp: '', attempt: randomUUID() };
+      const { status } = await service.call('POST', `/v1/card/${id}`, { environment: 'cards', headers, body });
+      assert.equal(status, 400);
+    }
+  };
+  const NO_NUMBER = '4111111111111112';
+
+  it('as a hosted page shows a failed or expired session with a button back', async () => {
+    const visitor = await browser.newVisitor({ origin: vault() });
+    const { page } = visitor;
+    const leave = async ({ id }: OpenSession, text: string, status: string): Promise<void> => {
+      // The fields are gone, and a screen reader says what has the focus instead.
+      await page.locator('h1:focus', { hasText: text }).waitFor();
+      assert.equal(await page.locator('input').count(), 0);
+      await visitor.checkAccessibility();
+      await page.getByRole('button', { name: 'Back to the shop' }).click();
+      await page.waitForURL(`${shop.origin}/back?capture_session=${id}&status=${status}`);
+    };
+    const failed = await openHosted();
+    await refuse(failed, 9);
+    // The form sends no number that it knows to be wrong.
+    await page.route(`${vault()}/v1/card/*`, (route) => {
+      const isSubmission = route.request().method() === 'POST';
+      const { attempt } = isSubmission ? route.request().postDataJSON() : { attempt: '' };
+      return route.continue(isSubmission ? { postData: JSON.stringify({ number: NO_NUMBER, attempt }) } : {});
+    });
+    await page.goto(failed.url ?? '');
+    await fill(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await leave(failed, 'There were too many attempts. Go back and start again.', 'failed');
+    await page.goto(failed.url ?? '');
+    await leave(failed, 'There were too many attempts. Go back and start again.', 'failed');
+    await page.clock.install();
+    const expired = await openHosted({ expires_in: 1 });
+    await page.goto(expired.url ?? '');
+    await fill(page);
+    await page.clock.fastForward(60_000);
+    await leave(expired, 'The time is over. Go back and start again.', 'expired');
+  });
+
+  it('as a hosted page returns immediately from a completed or cancelled session', async () => {
+    const { page } = await browser.newVisitor({ origin: vault() });
+    const completed = await openHosted();
+    const headers = { authorization: `Bearer ${completed.client_secret}`, origin: vault() };
+    const body = { number: DIGITS, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
+    await service.call('POST', `/v1/card/${completed.id}`, { environment: 'cards', headers, body });
+    const cancelled = await openHosted();
+    await service.call('DELETE', `/v1/capture-sessions/${cancelled.id}`, { key });
+    for (const [{ id, url }, status] of [
+      [completed, 'completed'],
+      [cancelled, 'cancelled'],
+    ] as const) {
+      await page.goto(url ?? '');
+      await page.waitForURL(`${shop.origin}/back?capture_session=${id}&status=${status}`);
+    }
+  });
+
+  it('is accessible without a connection, without a session and after completion', async () => {
+    const visitor = await browser.newVisitor({ origin: vault() });
+    const { page } = visitor;
+    let status = 503;
+    await page.route(`${vault()}/v1/card/*`, (route) =>
+      route.request().method() === 'POST' && status === 503
+        ? route.fulfill({ status, headers: { 'retry-after': '90' }, json: {} })
+        : route.continue(),
+    );
+    const session = await openHosted({ description: 'Order 1' });
+    await page.goto(session.url ?? '');
+    await visitor.checkAccessibility();
+    await fill(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('status').getByText('No connection. Check it, then try again.').waitFor();
+    assert.equal(await page.locator('input:enabled').count(), 0);
+    await visitor.checkAccessibility();
+    status = 200;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.waitForURL(/status=completed/);
+    visitor.errors.expect(/^503: POST /);
+
+    await page.goto(`${vault()}/v1/card/cs_${'0'.repeat(24)}`);
+    await page.getByText('This form does not exist any more.').waitFor();
+    await visitor.checkAccessibility();
+    visitor.errors.expect(/^404: GET /);
+
+    await page.route('**/session', (route) => route.fulfill({ status: 403, json: {} }));
+    await page.goto((await openHosted()).url ?? '');
+    await page.getByText('No connection. Check it, then try again.').waitFor();
+    await visitor.checkAccessibility();
+    await page.unroute('**/session');
+
+    const framed = await mount(page, await open());
+    await fill(framed);
+    await submit(page);
+    assert.equal(await framed.locator('input:enabled').count(), 0);
+    await visitor.checkAccessibility({ frame: formIn(page) });
+  });
+
   it('is empty after the buyer has returned to it', async () => {
     const session = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
     const { page } = await browser.newVisitor({ origin: vault() });
     await page.goto(session.url ?? '');
-    await page.getByLabel('Card number').fill(NUMBER);
+    const number = page.getByLabel('Card number');
+    // Playwright switches the back/forward cache off; these are the events of a page that goes there and comes back.
+    for (const type of ['pagehide', 'pageshow']) {
+      await number.fill(NUMBER);
+      await page.evaluate(`window.dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`);
+      assert.equal(await number.inputValue(), '', type);
+    }
+    await number.fill(NUMBER);
     await page.goto(`${shop.origin}/`);
     await page.goBack();
-    await page.getByLabel('Card number').waitFor();
-    assert.equal(await page.getByLabel('Card number').inputValue(), '');
+    await number.waitFor();
+    assert.equal(await number.inputValue(), '');
+    const frame = await mount(page, await open());
+    for (const type of ['pagehide', 'pageshow']) {
+      await fill(frame);
+      await formIn(page).evaluate(`window.dispatchEvent(new PageTransitionEvent('${type}', { persisted: true }))`);
+      for (const input of await frame.locator('input').all()) assert.equal(await input.inputValue(), '', type);
+    }
   });
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { CaptureSessions } from '../../src/capture-sessions/capture-sessions.ts';
 import { Captures } from '../../src/captures/captures.ts';
@@ -276,6 +278,41 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.equal((await submit(session)).json.status, 'completed');
   });
 
+  test('outlive the key that made them, which they name', async () => {
+    const { id, secret: key } = await service.newKey(me.account, {
+      name: 'short-lived',
+      permissions: ['captures:create', 'captures:inspect', 'tokens:create'],
+    });
+    const { json } = await service.call('POST', '/v1/capture-sessions', { key, body: TOKEN });
+    const session = { id: json.data.id, secret: json.data.client_secret };
+    const { accounts, transactions } = service.core;
+    const origin = { actor: { type: 'operator' as const, name: 'ops' } };
+    const inspect = async (): Promise<number> =>
+      (await service.call('GET', `/v1/capture-sessions/${session.id}`, { key })).status;
+    assert.equal(await inspect(), 200);
+    await transactions.run({ origin }, (transaction) => accounts.revokeKey(transaction, id));
+    service.advance(5 * SECOND);
+    assert.equal(await inspect(), 403);
+    const { status, json: done, text } = await submit(session);
+    assert.equal(status, 200, text);
+    const path = `/v1/tokens/${done.result.token.token}/inspect`;
+    const { created_by: creator } = (await service.call('GET', path, { key: me.key })).json.data;
+    assert.equal(creator, 'short-lived');
+  });
+
+  test('of production need the origin of the listener', async () => {
+    const { secret: key } = await service.newKey(me.account, {
+      environment: 'production',
+      permissions: ['captures:create'],
+    });
+    const response = await service.call('POST', '/v1/capture-sessions', {
+      ...{ key, environment: 'production' },
+      body: CAPTURE,
+    });
+    assert.equal(response.status, 400);
+    assert.match(response.json.desc, /production sessions need CARDVAULT_CAPTURE_ORIGIN/);
+  });
+
   test('belong to their account and environment', async () => {
     const session = await open();
     const other = await newCaller(service);
@@ -334,13 +371,28 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     const session = await open();
     const page = await service.call('GET', `/v1/card/${session.id}`, { environment: 'cards' });
     assert.equal(page.status, 200);
-    assert.match(String(page.headers['content-security-policy']), / frame-ancestors https:\/\/shop\.example\.com;/);
+    const inline = (tag: string): string => {
+      const [, content = ''] = new RegExp(`<${tag}>(.*?)</${tag}>`, 's').exec(page.text) ?? [];
+      assert.notEqual(content, '');
+      return `'sha256-${createHash('sha256').update(content).digest('base64')}'`;
+    };
+    const policy = (ancestors: string): string =>
+      `default-src 'none'; script-src ${inline('script')}; style-src ${inline('style')}; connect-src 'self'; ` +
+      `base-uri 'none'; form-action 'none'; frame-ancestors ${ancestors}; ` +
+      "require-trusted-types-for 'script'; trusted-types 'none'";
+    assert.equal(page.headers['content-security-policy'], policy(ORIGIN));
     assert.equal(page.headers['x-frame-options'], undefined);
     assert.equal(page.headers['cache-control'], 'no-store');
     assert.ok(!page.text.includes(session.secret));
     const unknown = await service.call('GET', '/v1/card/cs_000000000000000000000000', { environment: 'cards' });
     assert.equal(unknown.status, 404);
-    assert.match(String(unknown.headers['content-security-policy']), / frame-ancestors 'none';/);
+    assert.equal(unknown.headers['content-security-policy'], policy("'none'"));
+    const hosted = await open({ ...CAPTURE, allowed_origins: undefined, return_url: `${ORIGIN}/back` });
+    const top = await service.call('GET', `/v1/card/${hosted.id}`, { environment: 'cards' });
+    assert.equal(top.headers['content-security-policy'], policy("'none'"));
+    const several = await open({ ...CAPTURE, allowed_origins: [ORIGIN, 'https://www.example.com:8443'] });
+    const shared = await service.call('GET', `/v1/card/${several.id}`, { environment: 'cards' });
+    assert.equal(shared.headers['content-security-policy'], policy(`${ORIGIN} https://www.example.com:8443`));
     for (const path of [
       '/v1/account',
       '/openapi.json',
@@ -374,7 +426,10 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       environment: 'cards',
       headers: { 'accept-encoding': 'br' },
     });
-    assert.ok(Number(compressed.headers['content-length'] ?? 0) <= 8 * 1024);
+    assert.equal(compressed.headers['content-encoding'], 'br');
+    // A response without its length fails too.
+    const length = Number(compressed.headers['content-length']);
+    assert.ok(length > 0 && length <= 8 * 1024, String(length));
   });
 
   test('refuse a large body after what comes before it, and read no more of it', async () => {
@@ -516,6 +571,29 @@ const newPan = (): string => {
   const pan = luhnPan('378282', 15);
   return pan.endsWith('7391') ? newPan() : pan;
 };
+
+describe('a card form whose default port is taken', () => {
+  test('is left out with a warning, and sessions are 503', async () => {
+    const other = createServer().listen(8446, '127.0.0.1');
+    // Another process may have it, which serves the test as well.
+    await Promise.race([once(other, 'listening'), once(other, 'error')]).catch(() => undefined);
+    try {
+      const service = await startTestService({ variables: { CARDVAULT_CAPTURE_PORT: '' } });
+      try {
+        const warning = service.log.find((line) => line.includes('8446') && JSON.parse(line).level === 'warn');
+        assert.ok(warning !== undefined, service.log.join(''));
+        const { key } = await newCaller(service);
+        const { status } = await service.call('POST', '/v1/capture-sessions', { key, body: CAPTURE });
+        assert.equal(status, 503);
+        assert.equal((await service.call('GET', '/readyz')).status, 200);
+      } finally {
+        await service.stop();
+      }
+    } finally {
+      other.close();
+    }
+  });
+});
 
 describe('the limit of an address', () => {
   test('is for submissions, wrong secrets and unknown ids; the form is still served', async () => {
