@@ -467,6 +467,21 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     await expectFault(/^not loaded: GET .*ERR_CONNECTION_REFUSED/);
   });
 
+  it('a frame that was moved and does not load again rejects a submission as unavailable', async () => {
+    const page = await newPage();
+    await page.clock.install();
+    const { id: session, client_secret: clientSecret } = await open();
+    await page.goto(shop.origin);
+    await page.evaluate(`mountForm(${given({ session, clientSecret })})`);
+    await page.route(`${vault()}/v1/card/*`, (route) => route.abort('connectionrefused'));
+    // A frame loads again when it gets another place in the page.
+    const failed = page.waitForEvent('requestfailed');
+    await page.evaluate("document.body.append(document.querySelector('iframe'))");
+    await failed;
+    assert.equal((await passTime(page, submitForm(page))).code, 'unavailable');
+    await expectFault(/^not loaded: GET .*ERR_CONNECTION_REFUSED/);
+  });
+
   it('a submission waits until the form is ready', async () => {
     const page = await newPage();
     let release = (): void => undefined;
