@@ -37,6 +37,21 @@ const CONNECTIONS = 64;
 
 const writePan = panWriter(randomInt(2 ** 31));
 
+async function exchangeOn(connection: Connection, message: Buffer, wants: 'body' | 'head'): Promise<string> {
+  try {
+    return await new Promise((resolve, reject) => {
+      connection.keepsText = wants === 'body';
+      connection.onLost = reject;
+      connection.arrivedAt = performance.now();
+      connection.onResponse = (_, isGood, text) =>
+        isGood ? resolve(text) : reject(new Error(`a session failed: ${text.slice(0, 500)}`));
+      connection.socket.write(message);
+    });
+  } finally {
+    connection.arrivedAt = undefined;
+  }
+}
+
 /** The connections to one listener. Those that the server closed while they were idle are opened again. */
 class Line {
   readonly #port: number;
@@ -56,17 +71,20 @@ class Line {
   async exchange(message: Buffer, wants: 'body' | 'head'): Promise<string> {
     const connection = this.#idle.shift() ?? (await new Promise<Connection>((resolve) => this.#waiting.push(resolve)));
     try {
-      return await new Promise((resolve, reject) => {
-        connection.keepsText = wants === 'body';
-        connection.onLost = reject;
-        connection.arrivedAt = performance.now();
-        connection.onResponse = (_, isGood, text) =>
-          isGood ? resolve(text) : reject(new Error(`a session failed: ${text.slice(0, 500)}`));
-        connection.socket.write(message);
-      });
+      return await exchangeOn(connection, message, wants);
     } finally {
-      connection.arrivedAt = undefined;
       this.#release(connection);
+    }
+  }
+
+  /** Sends the messages one after the other on a connection of their own, as a browser that comes for the first time. */
+  async visit(messages: readonly Buffer[]): Promise<void> {
+    const [connection] = await openConnections(this.#port, 1);
+    if (connection === undefined) throw new Error('there is no connection');
+    try {
+      for (const message of messages) await exchangeOn(connection, message, 'head');
+    } finally {
+      connection.socket.destroy();
     }
   }
 
@@ -102,7 +120,7 @@ const dataOf = (response: string) => JSON.parse(response.slice(response.indexOf(
 
 const SETTINGS = { allowed_origins: ['https://shop.example.com'], amount: 12_500, currency: 'USD', ttl: 15 };
 
-/** Creates a session, loads its form as a browser does, and submits a card. */
+/** Creates a session; its buyer connects, loads the form as a browser does, and submits a card. */
 async function completeSession({ api, cards }: Lines, { ports, secret }: SessionsOrder): Promise<void> {
   const created = await api.exchange(
     bytesOf('POST', '/v1/capture-sessions', [`x-api-key: ${secret}`], SETTINGS),
@@ -110,13 +128,12 @@ async function completeSession({ api, cards }: Lines, { ports, secret }: Session
   );
   const { id, client_secret: clientSecret } = dataOf(created);
   const path = `/v1/card/${id}`;
-  await cards.exchange(bytesOf('GET', path, ['accept-encoding: br']), 'head');
   const headers = [`authorization: Bearer ${clientSecret}`, `origin: https://localhost:${ports.cards}`];
-  await cards.exchange(bytesOf('GET', `${path}/session`, headers), 'head');
   const card = { number: PAN, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
   const submission = bytesOf('POST', path, headers, card);
   writePan(submission, submission.indexOf(PAN));
-  await cards.exchange(submission, 'head');
+  const page = bytesOf('GET', path, ['accept-encoding: br']);
+  await cards.visit([page, bytesOf('GET', `${path}/session`, headers), submission]);
 }
 
 /** Creates two captures and inspects them: as many writes and reads as a session takes. */
@@ -129,10 +146,11 @@ async function sendPlain({ api }: Lines, { secret }: SessionsOrder): Promise<voi
   }
 }
 
-/** Sends four requests to the bare server: the service takes nothing of their cost. */
+/** Sends four requests to the bare server, three of them on a new connection: the service takes nothing of their cost. */
 async function sendEcho({ echo }: Lines, { secret }: SessionsOrder): Promise<void> {
   const { bytes } = toMessage(ECHO, secret, '');
-  for (let count = 0; count < 4; count++) await echo.exchange(bytes, 'head');
+  await echo.exchange(bytes, 'head');
+  await echo.visit([bytes, bytes, bytes]);
 }
 
 const SEND = { sessions: completeSession, plain: sendPlain, echo: sendEcho };

@@ -189,7 +189,7 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
 has ${whole(first.perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
 ${SESSIONS_PER_SECOND} sessions a second are created, loaded by a browser and completed, each in four requests. "Plain requests" are
 two captures created and two inspected by the same client in place of each session, "bare echo" are four requests that the same client
-sends to a bare \`node:https\` server on this machine. Ratios are those of "beside sessions" to "alone", to "beside plain requests" and to "beside bare echo". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
+sends to a bare \`node:https\` server on this machine. Each buyer makes a TLS connection of its own, and so do three of the four requests to the bare server. Ratios are those of "beside sessions" to "alone", to "beside plain requests" and to "beside bare echo". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
 the form; with two, a third one serves the form.
 
 ${aligned(table)}

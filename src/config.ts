@@ -657,7 +657,9 @@ export function parseConfig(variables: Variables): Config {
     .map((listener) => values[`CARDVAULT_${listener}_PORT`])
     .filter((number) => number !== undefined && number !== 0);
   if (new Set(used).size < used.length)
-    problems.push('CARDVAULT_…_PORT: production, sandbox, console, card form and the unsealing of peers need ports of their own');
+    problems.push(
+      'CARDVAULT_…_PORT: production, sandbox, console, card form and the unsealing of peers need ports of their own',
+    );
   if (problems.length > 0) throw new ConfigError(problems);
   const isCapturePortSet = (variables['CARDVAULT_CAPTURE_PORT'] ?? '') !== '';
   const credentialsFolder = variables['CREDENTIALS_DIRECTORY'] || undefined;
