@@ -10,7 +10,11 @@ const FOLDER = join(import.meta.dirname, '..', 'card-form');
 const RELEASED = join(FOLDER, 'released');
 const MAX_DOCUMENT_BYTES = 60_000;
 /** Every script that pages of merchants may be pinned to. A name may be added and never removed. */
-const NAMES = ['cardvault-7qI-k1iguf_aIqCM.js', 'cardvault-bZXKl4X-0A0qXtn5.js', 'cardvault-69d9VZ45_perxtZm.js'].sort();
+const NAMES = [
+  'cardvault-7qI-k1iguf_aIqCM.js',
+  'cardvault-bZXKl4X-0A0qXtn5.js',
+  'cardvault-69d9VZ45_perxtZm.js',
+].sort();
 
 describe('the files of the card form', () => {
   test('released scripts stay, with the content that their names and the integrity of pages are made of', () => {
