@@ -375,7 +375,7 @@ describe('webhooks', { timeout: 120_000 }, () => {
     assert.deepEqual((await run('replay', ...since)).json, { count: 1 });
     await requestsTo('commands', 4);
     assert.deepEqual((await run('replay', ...since)).json, { count: 0 });
-    // Attempts are told apart by their second.
+    // Attempts differ by their second.
     service.advance(SECOND);
     assert.deepEqual((await run('replay', '--event-id', first.id)).json, { count: 1 });
     const received = await requestsTo('commands', 5);

@@ -24,7 +24,7 @@ import {
 import { SYSTEM_TIMING } from '../../sdk/src/transport.ts';
 import { caFilePath, loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
 
-/** Errors, retries and limits of the client, against a server that responds as it is told. */
+/** Errors, retries and limits of the client, against a server whose responses the test chooses. */
 
 interface Received {
   readonly method: string;
