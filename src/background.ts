@@ -37,8 +37,8 @@ const VERIFICATION_CHECK_MS = MINUTE;
 /** How often the log is searched for records that a receiver does not have. */
 const SHIPPING_INTERVAL_MS = 2 * SECOND;
 /**
- * The write-ahead log contains what was erased for at most this time, and that of one copy. Every write waits while SQLite truncates a
- * long log, which takes tens of milliseconds.
+ * The write-ahead log contains what was erased for at most this time, and that of one copy. Each scrub copies all pages that have
+ * changed since the last one, and hot pages are copied as often.
  */
 const SCRUB_INTERVAL_MS = 30 * SECOND;
 /** How often due webhooks are looked for. */

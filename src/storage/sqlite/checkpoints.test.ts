@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -13,6 +13,7 @@ const PAGE = 4096;
 /** One row takes about this many pages of the log. */
 const ROW_BYTES = 10 * PAGE;
 const PATIENCE = 2000;
+const ERASED = 'erased-'.repeat(8);
 
 describe('checkpoints', () => {
   let directory: string;
@@ -84,6 +85,36 @@ describe('checkpoints', () => {
     connection.statement('delete from a').run();
     await checkpoints.scrub();
     assert.equal(statSync(`${path}-wal`).size, 0);
+  });
+
+  test('a scrub beside commits removes what was erased before it, and a crash in the middle of it loses nothing', async () => {
+    const { database } = connection;
+    database.exec('pragma secure_delete = on');
+    for (let id = 0; id < 300; id++)
+      connection
+        .statement('insert into a values (?, cast(? as blob))')
+        .run(id, ERASED.repeat(ROW_BYTES / ERASED.length));
+    database.exec('delete from a');
+    const sizes = new Set<number>();
+    let [rows, isOver] = [0, false];
+    const scrubbing = checkpoints.scrub().finally(() => {
+      isOver = true;
+    });
+    while (!isOver) {
+      if (rows < 20) connection.statement('insert into a values (?, ?)').run(rows++, 'b');
+      await turn();
+      sizes.add(statSync(`${path}-wal`).size);
+      const copied = join(directory, 'copied.db');
+      for (const part of ['', '-wal']) copyFileSync(path + part, copied + part);
+      const crashed = new Connection(copied, { readOnly: false });
+      assert.equal(crashed.read('select count(*) as number from a', [])[0]?.['number'], rows);
+      assert.equal(crashed.read('pragma integrity_check', [])[0]?.['integrity_check'], 'ok');
+      crashed.database.close();
+    }
+    await scrubbing;
+    assert.ok(sizes.size > 10, `the file had ${sizes.size} sizes`);
+    for (const part of ['', '-wal'])
+      assert.ok(!readFileSync(path + part).includes(ERASED), `erased data is in ${path}${part}`);
   });
 
   test('a scrub fails while a reader needs the log, and succeeds later', async () => {

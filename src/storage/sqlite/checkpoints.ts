@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
+import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, type Connection } from './connection.ts';
-import { readLog, SHORT_LOG } from './log-length.ts';
+import { bytesOfLog, readLog, SHORT_LOG } from './log-length.ts';
 
 interface CheckpointOptions {
   /** Pages of log after which they are copied: long, so that hot pages are written back once and not a hundred times. */
@@ -13,6 +14,12 @@ interface CheckpointOptions {
 
 const DEFAULTS: CheckpointOptions = { longLog: 14_000, interval: 16 };
 const SCRUB_TIMEOUT_MS = 100;
+/** A file system releases this much in a millisecond or two, and 57 MB at once in 20 to 240. */
+const STEP_BYTES = 2 ** 20;
+/** It changes nothing, and SQLite writes its page. */
+const EMPTY_COMMIT = 'pragma user_version = 0';
+
+const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /**
  * Copies the write-ahead log of the writer into the database file, without a pause of the writer while thousands of pages are
@@ -48,16 +55,51 @@ export class Checkpoints {
   }
 
   /**
-   * Empties the log, so that nothing erased remains in it. Throws when a reader prevents it: it is not awaited, because
-   * every write would wait too, and a later scrub succeeds.
+   * Removes from the log what it contains now, so that nothing erased remains in it. Throws when a reader prevents it: it is not
+   * awaited, because every write would wait too, and a later scrub succeeds. Commits go on beside it.
    */
   async scrub(): Promise<void> {
     if (this.#length() > SHORT_LOG) await this.#copy();
+    const log = `${this.#path}-wal`;
+    if (sizeOf(log) > STEP_BYTES) await this.#shorten(log);
+    // Else commits have filled it again meanwhile, from the begin to the end.
+    if (sizeOf(log) <= STEP_BYTES) this.#checkpoint('truncate');
+  }
+
+  /**
+   * Removes the end of the file step by step, because no write can happen while the file system releases its pages. Before
+   * it, a commit has to be at the begin of the file: after a crash SQLite would take the rest of an old log for the whole.
+   */
+  async #shorten(log: string): Promise<void> {
+    this.#checkpoint('restart');
+    const { database } = this.#connection;
+    database.exec(EMPTY_COMMIT);
+    for (let isLong = true; isLong; ) {
+      await turn();
+      const version = this.#dataVersion();
+      const end = bytesOfLog(this.#length());
+      // Nothing else can append to the log during a transaction for writing.
+      database.exec('begin immediate');
+      try {
+        const size = sizeOf(log);
+        isLong = size > Math.max(end, STEP_BYTES);
+        if (isLong && this.#dataVersion() === version) truncateSync(log, Math.max(end, size - STEP_BYTES));
+      } finally {
+        database.exec('rollback');
+      }
+    }
+  }
+
+  /** Changes with each commit of another connection. */
+  #dataVersion(): unknown {
+    return this.#connection.read('pragma data_version', [])[0]?.['data_version'];
+  }
+
+  #checkpoint(mode: 'restart' | 'truncate'): void {
     const { database } = this.#connection;
     database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
     try {
-      if (readLog(this.#connection, 'truncate').isBusy)
-        throw new Error('the log could not be cleared while it is read');
+      if (readLog(this.#connection, mode).isBusy) throw new Error('the log could not be cleared while it is read');
     } finally {
       database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }
