@@ -1,4 +1,4 @@
-import type { Scope } from './scope.ts';
+import { inScope, type Scope } from './scope.ts';
 
 /** Which test files run in which scope, in which order, and which of them share a process. */
 
@@ -79,6 +79,9 @@ export const isInScope = (file: string, scope: Scope): boolean =>
 export const isSecondPass = (file: string, scope: Scope): boolean =>
   scope !== 'fast' && (scope === 'long' ? BOTH_DATABASES.test(file) : STORAGE_SUITES.includes(file));
 
+/** Suites have several times as many cases there, and a process has a limited time. */
+const SMALLER = inScope({ usual: 1, long: 4 });
+
 /** Returns the processes of a run, each with its files; those that take longest first. */
 export function toProcesses(files: readonly string[]): string[][] {
   const slowest = SLOWEST.filter((file) => files.includes(file)).map((file) => [file]);
@@ -88,7 +91,7 @@ export function toProcesses(files: readonly string[]): string[][] {
   const groups = SHARED_PROCESS.flatMap((shared) =>
     split(
       quicker.filter((file) => shared.files.test(file)),
-      shared.atMost,
+      shared.atMost / SMALLER,
     ),
   );
   return [...groups, ...slowest, ...others];

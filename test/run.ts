@@ -34,7 +34,7 @@ const print = (line: string): boolean => process.stdout.write(`${line}\n`);
 
 /** Half of the processes wait: for a browser, a database or a time. */
 const CONCURRENCY = Math.max(4, availableParallelism() + 3);
-const WITHIN_MS = 600_000;
+const WITHIN_MS = scope === 'long' ? 1_800_000 : 600_000;
 /** A process that is over this time, too, is killed. */
 const KILLED_AFTER_MS = WITHIN_MS + 20_000;
 const urlOf = (file: string): string => pathToFileURL(join(root, file)).href;

@@ -268,7 +268,9 @@ const dayOfUse = fc.record({
   prunedDays: fc.option(fc.integer({ min: 0, max: 4 }), { nil: undefined }),
 });
 
-test('a log that is written and pruned in any order loses no record', { timeout: 120_000 }, async () => {
+test('a log that is written and pruned in any order loses no record', {
+  timeout: inScope({ usual: 120_000, long: 900_000 }),
+}, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(dayOfUse, { minLength: 1, maxLength: 8 }), async (days) => {
       const vault = await openAuditVault(START);

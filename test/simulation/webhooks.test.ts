@@ -32,10 +32,11 @@ const REQUESTS = 60;
 const KNOWN = inScope({ usual: [6], long: [3, 6, 8, 11, 12, 5016] });
 const SEEDS = isLong ? [...KNOWN, Date.now() % 2 ** 31] : KNOWN;
 
+const WITHIN_MS = inScope({ usual: 240_000, long: 900_000 });
 /** Their faults are about the order of commits, not about the database. */
 const skip = isPostgres && !isLong && 'over PostgreSQL only in npm run test:long';
 
-describe('events of payments, over two nodes that crash and are held up', { skip, timeout: 240_000 }, () => {
+describe('events of payments, over two nodes that crash and are held up', { skip, timeout: WITHIN_MS }, () => {
   test('are those of the payments, arrive, and come again with the same id and body alone', async () => {
     let [events, duplicates, crashes] = [0, 0, 0];
     for (const seed of SEEDS) {
@@ -64,7 +65,7 @@ const EVENTS = 40;
 /** A receiver responds within 0.4 seconds, and a node looks for due deliveries once a second. */
 const SOON_MS = 1.5 * SECOND;
 
-describe('receivers that respond late or never, or refuse connections', { skip, timeout: 240_000 }, () => {
+describe('receivers that respond late or never, or refuse connections', { skip, timeout: WITHIN_MS }, () => {
   test('delay no other one, and get one request at a time unless they succeed', async () => {
     const directory = mkdtempSync(join(memoryFolder() ?? tmpdir(), 'cardvault-simulation-'));
     const real = await openFolder(directory);
