@@ -42,6 +42,10 @@ export class DatabaseServer {
     return cpuOf(Number(readFileSync(join(this.#postgres.directory, 'data', 'postmaster.pid'), 'utf8').split('\n')[0]));
   }
 
+  read(address: string, sql: string): Promise<Record<string, unknown>[]> {
+    return query(address, sql);
+  }
+
   /** Returns the bytes of a database with its indexes. */
   async bytesOf(address: string): Promise<number> {
     const rows = await query(address, 'select pg_database_size(current_database()) as bytes');

@@ -12,6 +12,7 @@ import { isWithinCost, measureRequestLog, requestLogTable } from './request-log.
 import { conditionsNow, FILES, readResults, writeResults } from './results.ts';
 import { measureRotation } from './rotation.ts';
 import { withSection } from './sections.ts';
+import { measureSizes, sizeSection } from './sizes.ts';
 import { measureSoak } from './soak.ts';
 import { measureThreads, threadSection } from './threads.ts';
 
@@ -24,6 +25,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --card-form [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --threads [--rounds N] [--seconds N]
+       npm run bench -- --sizes [CARDS]
        npm run bench -- --memory [--rounds N] [--seconds N]
        npm run bench -- --import MILLIONS [--database sqlite|postgres]
 --no-write prints the tables and writes no file.
@@ -60,6 +62,7 @@ const DEFAULTS = {
 };
 
 const RECORDS = 2000;
+const STORED_CARDS = 20_000;
 
 function parse() {
   try {
@@ -79,6 +82,7 @@ function parse() {
         'card-form': { type: 'boolean', default: false },
         memory: { type: 'boolean', default: false },
         threads: { type: 'boolean', default: false },
+        sizes: { type: 'boolean', default: false },
         import: { type: 'string' },
         'no-write': { type: 'boolean', default: false },
       },
@@ -187,6 +191,11 @@ async function reportThreads(): Promise<never> {
   return reportSection('threads', threadSection(figures, conditionsNow(new Date())));
 }
 
+async function reportSizes(): Promise<never> {
+  const figures = await measureSizes(Number(positionals[0] ?? STORED_CARDS), print);
+  return reportSection('sizes', sizeSection(figures, conditionsNow(new Date())));
+}
+
 function reportSection(name: string, section: string): never {
   process.stdout.write(`${section}\n`);
   if (!values['no-write']) writeFileSync(FILES.page, withSection(readFileSync(FILES.page, 'utf8'), name, section));
@@ -199,6 +208,7 @@ if (values['request-log']) await reportRequestLog();
 if (values['card-form']) await reportCardForm();
 if (values.memory) await reportMemory();
 if (values.threads) await reportThreads();
+if (values.sizes) await reportSizes();
 if (values.rotation !== undefined) {
   const settings = { ...roundsOf(DEFAULTS.rotation), tokens: Number(values.rotation) * 1e6 };
   await measureRotation(settings, print);

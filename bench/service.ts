@@ -188,6 +188,11 @@ export class Service {
     return statSync(`${this.#file}-wal`, { throwIfNoEntry: false })?.size ?? 0;
   }
 
+  /** Transactions of its SQLite database so far. Source: SQLite's "WAL-Index header", the counter after 8 bytes. */
+  get transactions(): number {
+    return readFileSync(`${this.#file}-shm`).readUInt32LE(8);
+  }
+
   get #file(): string {
     return join(this.directory, 'cardvault.db');
   }

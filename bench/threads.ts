@@ -21,6 +21,8 @@ interface ThreadFigure {
   readonly p99: number;
   readonly cpu: number;
   readonly writerCpu: number;
+  /** Requests for each transaction of the writer. */
+  readonly group: number;
   /** Requests a second beside those of the first number of threads in the same round. */
   readonly rate: number;
 }
@@ -38,13 +40,15 @@ interface Side {
   readonly workers: number;
   readonly service: Service;
   readonly target: Target;
-  readonly rounds: (Round & { readonly writerCpu: number })[];
+  readonly rounds: (Round & { readonly writerCpu: number; readonly group: number })[];
 }
 
 async function runRound(testbed: Testbed, { service, target, rounds }: Side, request: Request, seconds: number) {
-  const before = service.writerCpu;
+  const before = { cpu: service.writerCpu, transactions: service.transactions };
   const round = await testbed.run(target, request, { seconds });
-  rounds.push({ ...round, writerCpu: (service.writerCpu - before) / (round.perSecond * seconds) });
+  const requests = round.perSecond * seconds;
+  const group = requests / (service.transactions - before.transactions);
+  rounds.push({ ...round, writerCpu: (service.writerCpu - before.cpu) / requests, group });
 }
 
 function toFigures(request: string, sides: readonly Side[]): ThreadFigure[] {
@@ -54,6 +58,7 @@ function toFigures(request: string, sides: readonly Side[]): ThreadFigure[] {
     return {
       ...{ request, workers, perSecond: of(({ perSecond }) => perSecond), p50: of(({ p50 }) => p50) },
       ...{ p99: of(({ p99 }) => p99), cpu: of(({ cpu }) => cpu), writerCpu: of(({ writerCpu }) => writerCpu) },
+      group: of(({ group }) => group),
       rate: median(rounds.map(({ perSecond }, index) => perSecond / (first?.rounds[index]?.perSecond ?? Number.NaN))),
     };
   });
@@ -96,8 +101,8 @@ export function threadSection(
   { date, cores, processor }: Conditions,
 ): string {
   const table: Table = [
-    ['request', 'threads', 'a second', 'beside one', 'p50 ms', 'p99 ms', 'CPU us', 'of it the writer'],
-    ...figures.map(({ request, workers, perSecond, rate, p50, p99, cpu, writerCpu }) => [
+    ['request', 'threads', 'a second', 'beside one', 'p50 ms', 'p99 ms', 'CPU us', 'of it the writer', 'a transaction'],
+    ...figures.map(({ request, workers, perSecond, rate, p50, p99, cpu, writerCpu, group }) => [
       request,
       String(workers),
       whole(perSecond),
@@ -106,13 +111,15 @@ export function threadSection(
       p99.toFixed(1),
       whole(cpu),
       writerCpu.toFixed(1),
+      whole(group),
     ]),
   ];
   return `## Request threads
 
 \`npm run bench -- --threads\` on ${date}, ${cores} cores (${processor}), SQLite: services with different numbers of request threads side by side, ${rounds} rounds of
 ${seconds} s at each in turns, ${CONNECTIONS} connections. The load runs on the same cores, so that more threads than cores less two cannot be faster; what they show is
-what sharing one writer costs. A million divided by the microseconds of the writer is what one writer can do in a second.
+what sharing one writer costs. A million divided by the microseconds of the writer is what one writer can do in a second. The last column is
+the number of requests for each transaction of the writer: an authorization makes three commits, and reads make some of others for their audit records.
 
 ${aligned(table)}`;
 }
