@@ -2,7 +2,7 @@ import type { Scope } from './scope.ts';
 
 /** Which test files run in which scope, in which order, and which of them share a process. */
 
-/** Files about storage. They run a second time over PostgreSQL; the contract in test/contracts holds for the others. */
+/** Files about storage, and the diagnosis. They run a second time over PostgreSQL; the contract in test/contracts holds for the others. */
 const STORAGE_SUITES = [
   'captures',
   'captures-expiry',
