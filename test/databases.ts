@@ -22,6 +22,7 @@ const CONTRACT = [
   'contracts/database-postgres',
   'contracts/transaction',
   'test/storage/',
+  'whole/doctor',
   'whole/nodes-',
   'upgrade/vaults',
 ];

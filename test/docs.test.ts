@@ -260,11 +260,14 @@ describe('README.md', () => {
       assert.ok(read('docs/guides/payments.md').includes(`\n${command.replace(/^ {4}/gm, '')}\n`), command);
   });
 
-  test('contains the two commands, within 150 lines', () => {
-    const lines = read('README.md').split('\n');
-    assert.ok(lines.length <= 150);
-    assert.ok(lines.includes('    npm ci && npm start'));
-    assert.ok(lines.includes('    npm ci && npm test'));
+  test('has the two commands below the first paragraph, and at most 150 lines', () => {
+    const text = read('README.md');
+    assert.ok(text.trimEnd().split('\n').length <= 150);
+    const [title, paragraph = '', heading, ...parts] = text.split('\n\n');
+    assert.deepEqual([title, heading], ['# cardvault', '## Run it']);
+    assert.match(paragraph, /^cardvault is /);
+    assert.deepEqual([parts[1], parts[3]], ['    npm ci && npm start', '    npm ci && npm test']);
+    assert.ok(text.indexOf(parts[3] ?? '') < text.split('\n').slice(0, 20).join('\n').length);
   });
 });
 

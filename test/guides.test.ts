@@ -383,19 +383,23 @@ describe('guides can be followed', { concurrency: 2 }, () => {
     .map(({ file: name, tool }) => ({ name, lacks: tool !== undefined && absent(tool) !== false }))
     .concat(SENDING.map(({ file: name, skip: why }) => ({ name, lacks: why !== false })))
     // Java compiles its source at each such start, for seconds; the tests above run the compiled programs.
-    .map(({ name, lacks }) => ({ name, lacks: lacks || (!isLong && name.endsWith('.java')) }));
+    .map(({ name, lacks }) => ({ name, lacks: lacks || (!isLong && name.endsWith('.java')) }))
+    .concat({ name: 'backup-identity.txt', lacks: !onPath('age-keygen') });
   const isPossible = ({ text }: Block): boolean => !optional.some(({ name, lacks }) => lacks && text.includes(name));
 
-  for (const { page, following, readsFiles = false } of FOLLOWED) {
+  for (const { page, following, usesFiles = false } of FOLLOWED) {
     const lacksForm = page === 'docs/guides/browser.md' && !existsSync(FORM) && 'the card form is not built';
     test([page, ...following].join(', '), { skip: skip || lacksForm, timeout: 120_000 }, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
       const serving = await serveInProcess(join(folder, 'data'), ['--json']);
       const { sandbox, demo_key: key } = JSON.parse(serving.printed);
       const account = await accountOf(sandbox, key, join(folder, 'data', 'tls', 'ca.pem'));
-      for (const { info, text } of blocksOf(page)) if (info === 'csv') writeFileSync(join(folder, 'cards.csv'), text);
+      for (const { info, text } of blocksOf(page)) {
+        const [, name] = /^(?:csv|python) (\S+)$/.exec(info) ?? [];
+        if (name !== undefined) writeFileSync(join(folder, name), text);
+      }
       // The many commands cost seconds as processes.
-      const commands = isLong || readsFiles ? undefined : await answerCommands(folder);
+      const commands = isLong || usesFiles ? undefined : await answerCommands(folder);
       try {
         const commandsOf = (name: string): string => {
           const blocks = blocksOf(name).filter(({ info }) => info === 'sh');

@@ -5,7 +5,7 @@ import { SCOPE } from './scope.ts';
 /**
  * Runs `npm run test:long`: what takes too many minutes for every change. All tests run in the scope `long`: every suite
  * of the interface over both databases, every page of the console in both color schemes, all widths and both languages,
- * 20 crashes. Then the time that each page of the console and the card form take, the simulation of payments over many seeds,
+ * 20 crashes, a release with its Debian package and container image, upgrades under load. Then the time that each page of the console and the card form take, the simulation of payments over many seeds,
  * all faults of `npm run chaos`, also with three request threads over both databases, the databases beside the machine's PostgreSQL, and the mutation run. Each part runs also when
  * one before it failed; arguments select parts by name. The exit code is 1 when any part failed.
  */

@@ -2,7 +2,7 @@ import { inScope, type Scope } from './scope.ts';
 
 /** Which test files run in which scope, in which order, and which of them share a process. */
 
-/** Files about storage. They run a second time over PostgreSQL; the contract in test/contracts holds for the others. */
+/** Files about storage, and the diagnosis. They run a second time over PostgreSQL; the contract in test/contracts holds for the others. */
 const STORAGE_SUITES = [
   'captures',
   'captures-expiry',
@@ -23,10 +23,11 @@ STORAGE_SUITES.push(
   'src/accounts/request-log.test.ts',
   'src/audit/audit-log-query.test.ts',
   'src/captures/capture-queries.test.ts',
+  'test/whole/doctor.test.ts',
 );
 
 /** Files whose subject is the same over either database: with `npm run test:long` all of them run over both. */
-const BOTH_DATABASES = /^test\/(interface\/|simulation\/|whole\/request-threads)/;
+const BOTH_DATABASES = /^test\/(interface\/|simulation\/|whole\/(doctor|request-threads))/;
 
 const IN_BROWSER = /^test\/browser\//;
 const STARTS_JAVA = /^test\/(interop|receivers)\/|^test\/guides\.test\.ts$/;

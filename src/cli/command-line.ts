@@ -45,7 +45,7 @@ export async function runCommandLine(args: readonly string[], surroundings: CliE
 }
 
 /** Returns all commands; `exit` is called with the exit code of one that succeeded with a finding. */
-function createProgram(tools: CliContext, json: boolean, exit: (code: number) => void): Command {
+export function createProgram(tools: CliContext, json: boolean, exit: (code: number) => void): Command {
   const program = new Command('cardvault')
     .description(
       'Command line of cardvault for operators. Settings are CARDVAULT_… environment variables, see docs/operations.md.',

@@ -99,12 +99,18 @@ interface Exporter {
 
 type Newable<T> = new (...input: unknown[]) => T;
 
-const PACKAGES = {
-  api: '@opentelemetry/api',
-  sdk: '@opentelemetry/sdk-trace',
-  resources: '@opentelemetry/resources',
-  exporter: '@opentelemetry/exporter-trace-otlp-proto',
+/** The packages of the SDK with the versions that the tests use. `package.json` names them as optional peers. */
+export const SDK_PACKAGES = {
+  '@opentelemetry/api': '1.10.0',
+  '@opentelemetry/sdk-trace': '3.1.1',
+  '@opentelemetry/resources': '3.1.1',
+  '@opentelemetry/exporter-trace-otlp-proto': '0.301.1',
 } as const;
+
+/** The arguments of one installation: packages of different releases may not work with each other. */
+export const SDK_INSTALLATION = Object.entries(SDK_PACKAGES)
+  .map(([name, version]) => `${name}@${version}`)
+  .join(' ');
 
 /** Numbers of OpenTelemetry. */
 const KIND = { internal: 0, server: 1, client: 2 };
@@ -146,8 +152,8 @@ export class Traces implements StepObserver {
 
   /** Throws an `OperatorError` when the SDK is not installed, or a file cannot be read. */
   static async open(options: TracesOptions): Promise<Traces> {
-    const load = (name: string) => loadInstalledLibrary(name, options.librariesFolder);
-    const [api, sdk, resources, exporters] = await Promise.all(Object.values(PACKAGES).map(load));
+    const load = (name: string) => loadInstalledLibrary(name, options.librariesFolder, SDK_INSTALLATION);
+    const [api, sdk, resources, exporters] = await Promise.all(Object.keys(SDK_PACKAGES).map(load));
     const library = { ...sdk, ...resources, ...exporters } as Record<string, Newable<never>> & {
       resourceFromAttributes(attributes: Attributes): object;
     };

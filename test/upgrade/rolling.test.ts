@@ -15,11 +15,15 @@ import { listReleases, readReleasedMigrations, unpackProgram, whyNotFinal } from
 
 /**
  * Two nodes of a released version over PostgreSQL are replaced one by one under load, and then go back one by one: old and new
- * serve beside each other, and no acknowledged record is lost or duplicated.
+ * serve beside each other, no acknowledged record is lost or duplicated, and the node that stays writes while the other
+ * one is replaced.
  */
 const EXPANDS = `${COMPATIBLE}alter table tokens add column region text;
 create index tokens_by_region on tokens (account, environment, region);
 `;
+
+/** A node that answers `/readyz` with 200 writes within this time, on a machine that does much else as well. */
+const WRITES_WITHIN_MS = 10_000;
 
 /** Returns the newest schema that a release knows. */
 const schemaOf = (release: string): number =>
@@ -87,11 +91,17 @@ for (const release of listReleases()) {
       assert.deepEqual(findings, [], `seed ${seed} (set CARDVAULT_TEST_SEED to repeat it)\n${lines.join('\n')}`);
       assert.equal(injected.length, faults.length);
       const attempts = testbed.ledger.requests.flatMap((request) => request.attempts);
-      for (const { fault, began, ended } of injected)
+      for (const { fault, began, ended, whom, recoveries } of injected) {
         assert.ok(
           attempts.some(({ sentAt, endedAt }) => sentAt <= ended && endedAt >= began),
           `${fault.name} met no request`,
         );
+        for (const [index, { longest, sinceEnded = Number.POSITIVE_INFINITY }] of recoveries.entries()) {
+          const node = `node ${index + 1}`;
+          if (node === whom) assert.ok(sinceEnded < WRITES_WITHIN_MS, `${fault.name}: ${node} after ${sinceEnded} ms`);
+          else assert.ok(longest < ended - began, `${fault.name}: ${node} without a write for ${longest} ms`);
+        }
+      }
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

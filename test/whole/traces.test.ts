@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { SPAN_ATTRIBUTES } from '../../src/http/traces.ts';
+import { SDK_INSTALLATION, SDK_PACKAGES, SPAN_ATTRIBUTES } from '../../src/http/traces.ts';
 import { Search, withoutRandomTexts } from '../fixtures/canaries.ts';
 import { installLibrary } from '../fixtures/installed-library.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
@@ -11,13 +11,7 @@ import { type ReceivedSpan, startTraceReceiver } from '../fixtures/trace-receive
 import { order } from '../interface/payment-requests.ts';
 import { onlyLong } from '../scope.ts';
 
-/** The versions that `docs/operations.md` names. */
-const PACKAGES = [
-  '@opentelemetry/api@1',
-  '@opentelemetry/sdk-trace@2',
-  '@opentelemetry/resources@2',
-  '@opentelemetry/exporter-trace-otlp-proto',
-];
+const root = join(import.meta.dirname, '..', '..');
 const PAN = '4111111111111111';
 const OTHER_PAN = '5555555555554444';
 const NAME = 'Canary Cardholder';
@@ -30,7 +24,20 @@ const SERVER_KIND = 2;
 
 test('a start without the SDK says how to install it', async () => {
   const variables = { CARDVAULT_TRACES_OTLP: 'http://127.0.0.1:1/v1/traces', CARDVAULT_LIBRARIES: import.meta.dirname };
-  await assert.rejects(startTestService({ variables }), /@opentelemetry\/[a-z-]+ is not installed; run .*npm install/);
+  await assert.rejects(startTestService({ variables }), ({ message }: Error) => {
+    assert.match(message, /@opentelemetry\/[a-z-]+ is not installed; run .*npm install/);
+    return message.includes(` ${SDK_INSTALLATION} `);
+  });
+});
+
+test('the SDK has the same versions in the package and in its installation by operators', () => {
+  const { peerDependencies, peerDependenciesMeta } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  assert.deepEqual(peerDependencies, { ...SDK_PACKAGES });
+  for (const name of Object.keys(SDK_PACKAGES)) assert.deepEqual(peerDependenciesMeta[name], { optional: true });
+  const page = readFileSync(join(root, 'docs', 'operations.md'), 'utf8');
+  const commands = page.split('\n').filter((line) => line.includes('npm install') && line.includes('@opentelemetry/'));
+  assert.equal(commands.length, 2);
+  for (const command of commands) assert.ok(command.endsWith(` ${SDK_INSTALLATION}`), command);
 });
 
 describe('traces', { skip: onlyLong }, () => {
@@ -42,7 +49,7 @@ describe('traces', { skip: onlyLong }, () => {
   const responses: Record<string, string | undefined> = {};
 
   before(async () => {
-    const installed = installLibrary(...PACKAGES);
+    const installed = installLibrary(...SDK_INSTALLATION.split(' '));
     if ('reason' in installed) throw new Error(installed.reason);
     libraries = installed.folder;
     receiver = await startTraceReceiver();
@@ -228,7 +235,7 @@ describe('traces', { skip: onlyLong }, () => {
 
 describe('a collector that is away', { skip: onlyLong }, () => {
   test('delays no request, and is reported once', async () => {
-    const installed = installLibrary(...PACKAGES);
+    const installed = installLibrary(...SDK_INSTALLATION.split(' '));
     if ('reason' in installed) throw new Error(installed.reason);
     const variables = {
       CARDVAULT_LIBRARIES: installed.folder,

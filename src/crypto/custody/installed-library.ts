@@ -8,14 +8,19 @@ const OWN_FOLDER = join(import.meta.dirname, '..', '..', '..');
 
 /**
  * Loads a library that the operator installed beside cardvault, which does not depend on it. `folder`: where its
- * `node_modules` is; absent: where cardvault is installed. Throws `CustodyError` with the command that installs it.
+ * `node_modules` is; absent: where cardvault is installed. Throws `CustodyError` with the command that installs it, or
+ * all `packages` that it needs.
  */
-export async function loadInstalledLibrary(name: string, folder: string | undefined): Promise<Record<string, unknown>> {
+export async function loadInstalledLibrary(
+  name: string,
+  folder: string | undefined,
+  packages = name,
+): Promise<Record<string, unknown>> {
   const path = findInstalled(name, folder ?? OWN_FOLDER);
   if (path === undefined) {
     const where = folder === undefined ? 'in the folder of cardvault' : `in ${folder}`;
     throw new CustodyError(
-      `the library ${name} is not installed; run ${where}: npm install --no-save ${name} (or set CARDVAULT_LIBRARIES)`,
+      `the library ${name} is not installed; run ${where}: npm install --no-save ${packages} (or set CARDVAULT_LIBRARIES)`,
     );
   }
   try {
