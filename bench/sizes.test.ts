@@ -4,7 +4,7 @@ import { onlyLong } from '../test/scope.ts';
 import { conditionsNow } from './results.ts';
 import { measureSizes, sizeSection } from './sizes.ts';
 
-/** What a row of an ordinary card may take, its index entries included. */
+/** A card with its index entries takes less. */
 const MOST_BYTES = 450;
 
 test('the section shows what each kind of card takes by table and index', { skip: onlyLong }, async () => {

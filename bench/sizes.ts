@@ -14,7 +14,7 @@ import { settingsFor } from './service.ts';
 import { aligned, type Table } from './table.ts';
 import { Testbed } from './testbed.ts';
 
-/** What a card takes in the tables of tokens and their indexes, over both databases. */
+/** Measures the bytes of a card in the tables of tokens and their indexes, over both databases. */
 
 interface Kind {
   readonly name: string;
@@ -27,7 +27,7 @@ const KINDS: readonly Kind[] = [
   { name: 'scheme 7, 1 tag', scheme: 7, tags: ['web'] },
   { name: 'scheme 1, no tag', scheme: 1, tags: [] },
 ];
-/** Of one unit. */
+/** A unit is what one request writes. */
 const CARDS_PER_UNIT = 100;
 const OPERATOR = { actor: { type: 'operator' as const, name: 'bench' } };
 
