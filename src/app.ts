@@ -152,7 +152,11 @@ async function runService(
   const { certificateEnd } = serviceInfo;
   const facts = { certificateEnd, consoleUrl, backupMaxAges, smtp, auditReceivers, countOverdueKeys };
   const background = await createBackground({ ...parts, ...node, leases, console: webConsole, facts, onTimeTrusted });
-  const listeners = new Listeners(apps, (listener) => createConnectionLimit(parts, node, listener));
+  const listeners = new Listeners(
+    apps,
+    (listener) => createConnectionLimit(parts, node, listener),
+    (listener) => node.metrics.countTooManyPipelined(listener),
+  );
   const renewal = renewCertificate({ core, config, log, listeners, cards, workers });
   const stop = async (): Promise<void> => {
     state.draining = true;

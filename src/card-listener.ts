@@ -87,5 +87,9 @@ function createListeners(
   const { captureSessions: sessions } = node;
   const routes = cardFormRoutes({ sessions, transactions, time, files, origin, buckets });
   addPublicRoutes(app, [...node.publicHealth, ...routes], options);
-  return new Listeners({ cards: app }, (listener) => createConnectionLimit({ config, core, log }, node, listener));
+  return new Listeners(
+    { cards: app },
+    (listener) => createConnectionLimit({ config, core, log }, node, listener),
+    (listener) => node.metrics.countTooManyPipelined(listener),
+  );
 }

@@ -89,7 +89,8 @@ async function serve(core: OpenCore, traces: Traces | undefined): Promise<void> 
     isServed: () => data.cardFormPort !== 0,
     isOriginConfigured: config.cardForm.origin !== undefined,
   };
-  const listeners = new Listeners(createApiServers(parts, node, cardForm), newLimit);
+  const onTooManyPipelined = (listener: string) => node.metrics.countTooManyPipelined(listener);
+  const listeners = new Listeners(createApiServers(parts, node, cardForm), newLimit, onTooManyPipelined);
   const background = createThreadBackground({ ...parts, authentications: node.authentications });
   const stop = async (): Promise<void> => {
     state.draining = true;

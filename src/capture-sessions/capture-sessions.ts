@@ -166,11 +166,11 @@ export class CaptureSessions {
     return { items: await Promise.all(items), cursor: last && encodeCursor(last.createdAt, last.id) };
   }
 
-  /** Throws `unknown_session`, and `not_possible` when it has ended. */
+  /** Throws `unknown_session`, and `not_possible` when it has ended; an expired one is then ended in the database too, as by `show`. */
   async cancel(transaction: Transaction, tenant: Tenant, id: string): Promise<void> {
-    const { session, status } = await this.get(tenant, id);
-    if (status !== 'open') throw notPossible('sessionEnded', { status });
-    this.#end(transaction, session, 'cancelled');
+    const { session, status } = await this.show(transaction, tenant, id);
+    if (status === 'open') this.#end(transaction, session, 'cancelled');
+    else transaction.rejectAfterCommit(notPossible('sessionEnded', { status }));
   }
 
   /** Finds the pages that may frame the form of a session, whatever its status; undefined for an unknown or removed one. */

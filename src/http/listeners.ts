@@ -58,11 +58,13 @@ class Listener {
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
   readonly #limit: ConnectionLimit;
+  readonly #onTooManyPipelined: () => void;
   #draining = false;
 
-  constructor(app: FastifyInstance, limit: ConnectionLimit) {
+  constructor(app: FastifyInstance, limit: ConnectionLimit, onTooManyPipelined: () => void) {
     this.#app = app;
     this.#limit = limit;
+    this.#onTooManyPipelined = onTooManyPipelined;
   }
 
   get port(): number {
@@ -112,7 +114,7 @@ class Listener {
   #open(address: ListenAddress, mayBeMissing: boolean, tls: ServerOptions): Promise<Server | undefined> {
     const options = { ...tls, ...TIMEOUTS, maxHeaderSize: LIMITS.headerBytes, requireHostHeader: false };
     const routing = this.#app.routing as RequestListener;
-    const pipelined = new PipelinedRequests();
+    const pipelined = new PipelinedRequests(this.#onTooManyPipelined);
     const serve: RequestListener = (request, response) => {
       if (!pipelined.admit(request, response)) return;
       if (this.#draining) response.shouldKeepAlive = false;
@@ -152,15 +154,25 @@ class Listener {
  */
 class PipelinedRequests {
   readonly #waiting = new WeakMap<Socket, number>();
+  readonly #onClosed: () => void;
+
+  /** `onClosed`: called once for each connection that is closed. */
+  constructor(onClosed: () => void) {
+    this.#onClosed = onClosed;
+  }
 
   /** Returns false when the connection has sent too many, and closes it. */
   admit({ socket }: IncomingMessage, response: ServerResponse): boolean {
     // The response has its connection already where none is before it.
     if (response.socket !== null) return true;
-    const waiting = (this.#waiting.get(socket) ?? 0) + 1;
-    if (waiting > LIMITS.pipelinedRequests) socket.destroy();
     // Requests of the bytes that were read before are still delivered.
     if (socket.destroyed) return false;
+    const waiting = (this.#waiting.get(socket) ?? 0) + 1;
+    if (waiting > LIMITS.pipelinedRequests) {
+      socket.destroy();
+      this.#onClosed();
+      return false;
+    }
     this.#waiting.set(socket, waiting);
     response.once('close', () => this.#waiting.set(socket, (this.#waiting.get(socket) ?? 1) - 1));
     return true;
@@ -268,9 +280,15 @@ export async function assertUnused(ports: readonly number[], hosts: readonly Hos
 export class Listeners<Name extends string> {
   readonly #listeners: ReadonlyMap<Name, Listener>;
 
-  constructor(apps: Readonly<Record<Name, FastifyInstance>>, newLimit: (name: string) => ConnectionLimit) {
+  /** `onTooManyPipelined`: called with the name of the listener when a connection is closed because too many requests wait on it. */
+  constructor(
+    apps: Readonly<Record<Name, FastifyInstance>>,
+    newLimit: (name: string) => ConnectionLimit,
+    onTooManyPipelined: (name: string) => void = () => undefined,
+  ) {
     const names = Object.keys(apps) as Name[];
-    this.#listeners = new Map(names.map((name) => [name, new Listener(apps[name], newLimit(name))]));
+    const newListener = (name: Name) => new Listener(apps[name], newLimit(name), () => onTooManyPipelined(name));
+    this.#listeners = new Map(names.map((name) => [name, newListener(name)]));
   }
 
   /** The port of each listener, 0 before it listens. */

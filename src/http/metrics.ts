@@ -100,6 +100,10 @@ const newCounters = () => ({
     'cardvault_connections_refused_total',
     'Connections that were closed because their address had too many',
   ),
+  closedPipelinedConnections: new Counter<'listener'>(
+    'cardvault_pipelined_connections_closed_total',
+    'Connections that were closed because too many requests on them waited for the response of an earlier one',
+  ),
 });
 
 type Prometheus = typeof import('prom-client');
@@ -178,6 +182,10 @@ export class Metrics {
 
   countRefusedConnection(listener: string): void {
     this.#counters.refusedConnections.add({ listener });
+  }
+
+  countTooManyPipelined(listener: string): void {
+    this.#counters.closedPipelinedConnections.add({ listener });
   }
 
   countWebhookAttempt(result: 'delivered' | 'retried' | 'failed'): void {

@@ -47,6 +47,8 @@ export interface Transaction {
   bind(operationId: string): void;
   /** Stores no response: the operation of the bound key has no result yet. */
   deferResponse(): void;
+  /** Throws the error in place of the result once the transaction is committed: for a rejection that has an effect. */
+  rejectAfterCommit(error: Error): void;
 }
 
 /**
@@ -204,14 +206,14 @@ class RequestScope implements TransactionScope {
         this.#lastingRecords = transaction.lastingRecords;
       }
       const output = toOutput(result);
-      const response = responseOf(output);
+      const response = transaction.rejection === undefined ? responseOf(output) : undefined;
       const claim = this.#claim;
       const writes =
         claim === undefined
           ? transaction.writes
           : [...transaction.writes, ...(await this.#claimWrites(claim, transaction, response))];
       const unit = transaction.toUnit(this.#context.account, writes);
-      if (unit === undefined) return this.#committed(output, response);
+      if (unit === undefined) return this.#committed(transaction, output, response);
       const { database, steps } = this.#services;
       const outcome = await (steps === undefined
         ? database.commit(unit)
@@ -221,7 +223,7 @@ class RequestScope implements TransactionScope {
         if (transaction.boundTo !== undefined) this.#isBound = true;
         for (const work of transaction.workAfterCommit) await work();
         for (const { tenant, counter, by } of transaction.counts) this.#services.usage?.note(tenant, counter, by);
-        return this.#committed(output, response);
+        return this.#committed(transaction, output, response);
       }
       // Another process has replaced the claim: this one must have no effect.
       if (outcome.write >= transaction.writes.length) throw new Failure('operation_in_progress');
@@ -233,7 +235,8 @@ class RequestScope implements TransactionScope {
   }
 
   /** The response is the last thing that a claim waits for. */
-  #committed<Output>(output: Output, response: StoredResponse | undefined): Output {
+  #committed<Output>({ rejection }: FilledTransaction, output: Output, response: StoredResponse | undefined): Output {
+    if (rejection !== undefined) throw rejection;
     if (response !== undefined) this.#claim?.stop();
     return output;
   }
@@ -269,6 +272,7 @@ class FilledTransaction implements Transaction {
   readonly workAfterCommit: (() => Promise<void>)[] = [];
   boundTo: string | undefined;
   isDeferred = false;
+  rejection: Error | undefined;
   readonly #journal: JournalEntry[] = [];
   #scrubs = false;
 
@@ -315,6 +319,10 @@ class FilledTransaction implements Transaction {
 
   deferResponse(): void {
     this.isDeferred = true;
+  }
+
+  rejectAfterCommit(error: Error): void {
+    this.rejection = error;
   }
 
   /** Undefined when there is nothing to commit. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { containsIssuedPan, containsPan, passesLuhn } from './pan.ts';
+import { containsIssuedPan, containsPan, containsPanOutsideUuids, passesLuhn } from './pan.ts';
 
 /**
  * Measures how often names with a number that is no card number are rejected. Every text is drawn from a fixed seed, so
@@ -181,6 +181,19 @@ describe('a name with a number that is no card number', () => {
     t.diagnostic(`random 16-digit numbers: ${percent(rate)}`);
     assert.ok(rate > 0);
   });
+});
+
+const hexDigits = (draw: Draw, count: number): string =>
+  Array.from({ length: count }, () => draw(16).toString(16)).join('');
+const uuidOf = (draw: Draw): string =>
+  `${hexDigits(draw, 8)}-${hexDigits(draw, 4)}-4${hexDigits(draw, 3)}-${pick(draw, ['8', '9', 'a', 'b'])}${hexDigits(draw, 3)}-${hexDigits(draw, 12)}`;
+
+it('a URL with a random UUID is never rejected', (t) => {
+  const texts = textsOf((draw) => `https://shop.example.com/hooks/${uuidOf(draw)}`, 98);
+  const luhnRate = rateOf(texts, containsPan);
+  t.diagnostic(`random UUIDs: by the Luhn check alone ${percent(luhnRate)}`);
+  assert.ok(luhnRate > 0.001);
+  assert.equal(rateOf(texts, containsPanOutsideUuids), 0);
 });
 
 /**

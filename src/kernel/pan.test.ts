@@ -1,7 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { containsPan, type Pan, parsePan, passesLuhn, truncatePan, truncatePans } from './pan.ts';
+import {
+  containsPan,
+  containsPanOutsideUuids,
+  type Pan,
+  parsePan,
+  passesLuhn,
+  truncatePan,
+  truncatePans,
+} from './pan.ts';
 
 /** Test numbers that the card brands publish. */
 const PUBLISHED = [
@@ -235,4 +243,56 @@ describe('truncatePans', () => {
 it('a Pan remains a string', () => {
   const pan: Pan | undefined = parsePan('4111 1111 1111 1111');
   assert.equal(pan?.length, 16);
+});
+
+describe('containsPanOutsideUuids', () => {
+  const uuids = fc.uuid({ version: [1, 4, 7] }).filter((uuid) => /[a-f]/.test(uuid));
+
+  it('finds a card number in any prose, beside UUIDs and between dashes', () => {
+    fc.assert(
+      fc.property(prose, written, uuids, (before, { text }, uuid) => {
+        for (const url of [before + text, `${uuid}/${text}`, `${text}/${uuid}`, `${uuid}?${text}&${uuid}`])
+          assert.ok(containsPanOutsideUuids(url), url);
+      }),
+    );
+    for (const url of [
+      '4111-1111-1111-1111-f2',
+      'deadbeef-4111-1111-1111-1111',
+      'deadbeef-4111-1111-1111-1111deadbeef',
+      '41111111116-1111',
+      // None of these is a UUID with a letter: digits alone, another version or variant, another length, digits beside it.
+      '41111111-1111-4115-8111-000000000000',
+      'deadbeef-4111-0111-8114-abcdef123456',
+      'deadbeef-0000-4000-8000-a630000000004',
+      'deadbeef-0000-9000-8000-630000000004',
+      'deadbeef-0000-4000-7000-630000000004',
+      '4-11111111-1111-4117-8abc-deadbeef0000',
+      '4111-1111-1111-1111-deadbeef-0000-4000-8000-deadbeef0000',
+      '4111 1111 1111 1111aaaa-0000-4000-8000-deadbeef0000',
+      'deadbeef-0000-4000-8000-deadbeef4111-1111-1111-1111',
+    ])
+      assert.ok(containsPanOutsideUuids(url), url);
+  });
+
+  it('finds none in a UUID', () => {
+    for (const uuid of ['abcdef00-0000-4000-8000-630000000004', '41111111-1111-4115-8111-ABCDEF000000']) {
+      for (const url of [`/hooks/${uuid}`, `/hooks/orders-${uuid}?a=${uuid}`]) {
+        assert.equal(containsPan(url), true, 'the Luhn check alone finds one');
+        assert.equal(containsPanOutsideUuids(url), false, url);
+      }
+    }
+    fc.assert(fc.property(uuids, (uuid) => assert.equal(containsPanOutsideUuids(`https://a.example/${uuid}`), false)));
+  });
+
+  it('takes time in proportion to the text', () => {
+    const texts = [
+      '1'.repeat(100_000),
+      '1-'.repeat(50_000),
+      `1${' '.repeat(100_000)}a`,
+      'deadbeef-0000-4000-8000-'.repeat(5000),
+    ];
+    const started = performance.now();
+    for (const text of texts) containsPanOutsideUuids(text);
+    assert.ok(performance.now() - started < 5000);
+  });
 });

@@ -48,7 +48,14 @@ const matchesIssuerRange = (digits: string): boolean =>
   ISSUER_RANGES.some(([, first, lengths]) => lengths.includes(digits.length) && first.test(digits));
 
 /** Blanks and dashes of every kind, and characters without width. */
-const DIGIT_GROUPS = /[0-9](?:[\s\p{Pd}\u00ad\u200b-\u200d\u2060]*[0-9])*/gu;
+const SEPARATOR = '[\\s\\p{Pd}\\u00ad\\u200b-\\u200d\\u2060]';
+const DIGIT_GROUPS = new RegExp(`[0-9](?:${SEPARATOR}*[0-9])*`, 'gu');
+
+/** A UUID with a version and the variant of RFC 9562, which other digits do not continue. */
+const UUID = new RegExp(
+  `(?=[0-9a-f]{8}-)(?<![0-9a-z]|[0-9]${SEPARATOR}+)[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}(?![0-9a-z]|${SEPARATOR}+[0-9])`,
+  'giu',
+);
 
 /**
  * Truncates every Luhn-valid run of 12 to 19 digits, and drops the blanks and dashes inside it. A run may start and end
@@ -61,6 +68,13 @@ export const truncatePans = (text: string): string => truncateRuns(text, passesL
  * number in ten passes too.
  */
 export const containsPan = (text: string): boolean => truncatePans(text) !== text;
+
+/**
+ * True when `containsPan` is, without the UUIDs of the text. Use it for URLs: one random UUID in 200 has digits that pass as a card
+ * number. A UUID of digits alone counts, because a card number between dashes could look like it.
+ */
+export const containsPanOutsideUuids = (text: string): boolean =>
+  containsPan(text.replace(UUID, (uuid) => (/[a-f]/i.test(uuid) ? 'u' : uuid)));
 
 /**
  * True when the text contains a number that an issuer could have issued. Use it for names and notes, which may contain

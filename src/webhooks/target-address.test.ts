@@ -69,6 +69,11 @@ describe('the URL of a webhook', () => {
     assert.equal(parse('https://SHOP.example.com'), 'https://shop.example.com/');
   });
 
+  test('may contain a UUID whose digits pass as a card number', () => {
+    for (const uuid of ['3f2b8c1d-0000-4000-8000-630000000004', '41111111-1111-4115-8111-ABCDEF000000'])
+      assert.equal(parse(`https://shop.example.com/hooks/${uuid}?a`), `https://shop.example.com/hooks/${uuid}?a`);
+  });
+
   test('is http for this machine in the sandbox alone', () => {
     const loopback = new TargetAddresses(['127.0.0.0/8', '::1'], () => []);
     for (const url of ['http://localhost:3000/', 'http://127.0.0.1:3000/', 'http://[::1]:3000/']) {
@@ -109,6 +114,7 @@ describe('the URL of a webhook', () => {
     ],
     ...['https://169.254.169.254/latest', 'https://[fe80::1]/'],
     ...['https://shop.example.com/4111111111111111', 'https://shop.example.com/?c=%34111111111111111'],
+    ...['https://shop.example.com/4111-1111-1111-1111', 'https://shop.example.com/a/4111-1111-1111-1111-abcdef123456'],
     // One malformed escape must not hide a card number behind the others, which would be in the audit log with the host.
     ...['https://%34111111111111111.example.com/%ff', 'https://shop.example.com/?c=%34111111111111111&d=%zz'],
   ];

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os';
 import type { Environment } from '../kernel/environment.ts';
 import { invalidField } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { containsPan } from '../kernel/pan.ts';
+import { containsPanOutsideUuids } from '../kernel/pan.ts';
 
 /**
  * Where webhooks may go (webhooks.md 1). An endpoint is text from a merchant, so that without this check it could make the
@@ -113,7 +113,7 @@ export function parseTargetUrl(text: string, environment: Environment, addresses
   const isClean = url.username === '' && url.password === '' && !text.includes('#');
   if ((url.protocol !== 'https:' && !isPlainLoopback) || !isClean || url.hostname === '')
     throw invalidField('url', 'webhookUrl', { max: LIMITS.webhookUrlCharacters });
-  if ([text, url.href, decode(text)].some(containsPan)) throw invalidField('url', 'noCard');
+  if ([text, url.href, decode(text)].some(containsPanOutsideUuids)) throw invalidField('url', 'noCard');
   const address = url.hostname.replace(/^\[|\]$/g, '');
   if (isIP(address) !== 0 && !addresses.isAllowed(address)) throw invalidField('url', 'webhookAddress');
   return url.href;

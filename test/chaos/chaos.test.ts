@@ -5,13 +5,13 @@ import { onlyLong } from '../scope.ts';
 import { PACE, runChaos } from './chaos.ts';
 
 /**
- * A short `npm run chaos`: a node and the database are killed under load; no acknowledged record is lost. `npm test` has the
+ * A short `npm run chaos`: a node, request threads and the database are killed under load; no acknowledged record is lost. `npm test` has the
  * crashes of one node and the loss of a database apart from each other.
  */
 const postgres = installPostgres();
 const isMissing = 'why' in postgres;
 
-test('nodes and database are killed under load', {
+test('nodes, request threads and database are killed under load', {
   skip: isMissing ? postgres.why : onlyLong,
   timeout: 180_000,
 }, async () => {
@@ -22,7 +22,7 @@ test('nodes and database are killed under load', {
     diskMegabytes: undefined,
     seed,
     workers: 3,
-    only: ['node-kill', 'primary-kill'],
+    only: ['node-kill', 'thread-kill', 'primary-kill'],
     lasts: 0,
     enough: 6,
     clients: 8,
@@ -33,7 +33,7 @@ test('nodes and database are killed under load', {
   assert.deepEqual(findings, [], `seed ${seed} (set CARDVAULT_TEST_SEED to repeat it)\n${lines.join('\n')}`);
   assert.deepEqual(
     injected.map(({ fault }) => fault.name),
-    ['node-kill', 'primary-kill'],
+    ['node-kill', 'thread-kill', 'primary-kill'],
   );
   const attempts = testbed.ledger.requests.flatMap((request) => request.attempts);
   for (const { fault, began, ended } of injected) {

@@ -26,6 +26,7 @@ export interface Fault {
 
 const SECOND = 1000;
 const HOUR = 3_600_000;
+const MANY = 2 ** 16;
 /** A failover manager has detected it by then. */
 const NOTICED_MS = 1000;
 const DOWN_MS = 2000;
@@ -84,6 +85,16 @@ export const FAULTS: readonly Fault[] = [
       const ended = Date.now();
       await node.start();
       return { began, ended, whom: named(node) };
+    },
+  },
+  {
+    name: 'thread-kill',
+    about: 'a request thread of each node ends in the middle of its work, and is replaced',
+    lacks: ({ workers }) => (workers > 1 ? undefined : 'it needs nodes with several request threads'),
+    async run({ nodes }, seeded) {
+      const began = Date.now();
+      await Promise.all(nodes.map((node) => node.endThread(seeded.below(MANY))));
+      return { began, ended: Date.now(), whom: 'all nodes' };
     },
   },
   {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -15,7 +15,11 @@ const RESTART_AFTER_MS = 500;
 const REFUSED_AFTER_MS = 20;
 /** A client may notice a cut a little before the end of the process is known here. */
 const NOTICED_MS = 250;
-const CLOCK = pathToFileURL(join(import.meta.dirname, 'wall-clock.ts')).href;
+const THREAD_REPLACED_WITHIN_MS = 30_000;
+const POLL_INTERVAL_MS = 20;
+const PRELOADED = ['wall-clock.ts', 'thread-ends.ts']
+  .map((name) => `--import ${pathToFileURL(join(import.meta.dirname, name)).href}`)
+  .join(' ');
 
 /** Milliseconds of the right clock; without an end the span lasts. */
 interface Span {
@@ -47,9 +51,11 @@ export class Node {
   readonly variables: Readonly<Record<string, string>>;
   /** The command of the program that its next start runs; undefined: this one. */
   bin: string | undefined;
-  /** Its output when it ended without being killed. */
+  /** Its output when it, or one of its request threads, ended without being killed. */
   readonly endings: string[] = [];
   readonly #downs: Span[] = [];
+  /** From the order that ends a request thread until its log reports the end. */
+  readonly #threadEnds: Span[] = [];
   /** Lines of the log, by request id. */
   readonly #failures = new Map<string, string>();
   #lastWords = '';
@@ -75,8 +81,9 @@ export class Node {
   }
 
   async #serve(): Promise<void> {
-    const options = `${process.env['NODE_OPTIONS'] ?? ''} --import ${CLOCK}`.trim();
-    const variables = { ...this.variables, NODE_OPTIONS: options, CHAOS_CLOCK: this.#clockFile };
+    const options = `${process.env['NODE_OPTIONS'] ?? ''} ${PRELOADED}`.trim();
+    const files = { CHAOS_CLOCK: this.#clockFile, CHAOS_THREADS: this.#threadsFile };
+    const variables = { ...this.variables, NODE_OPTIONS: options, ...files };
     const serving = await startProcess(this.directory, variables, this.bin);
     const { child } = serving;
     LIVING.add(child);
@@ -95,9 +102,16 @@ export class Node {
   }
 
   #hear(line: string): void {
-    const { request_id: id } = (readJson(line) ?? {}) as { request_id?: string };
+    const { request_id: id, msg } = (readJson(line) ?? {}) as { request_id?: string; msg?: string };
     if (id !== undefined) this.#failures.set(id, line);
+    if (msg === 'request thread ended') this.#onThreadEnded(line);
     this.#lastWords = line;
+  }
+
+  #onThreadEnded(line: string): void {
+    const end = this.#threadEnds.at(-1);
+    if (end !== undefined && end.to === undefined) end.to = Date.now();
+    else this.endings.push(`request thread ${line}`);
   }
 
   /** Its log lines about a request that failed. */
@@ -169,11 +183,30 @@ export class Node {
     writeFileSync(this.#clockFile, offset);
   }
 
+  get #threadsFile(): string {
+    return join(this.directory, 'threads');
+  }
+
+  /** Ends one of its request threads, which `choice` selects; see `thread-ends.ts`. Resolves when another listens in its place. */
+  async endThread(choice: number): Promise<void> {
+    const end: Span = { from: Date.now() };
+    this.#threadEnds.push(end);
+    writeFileSync(this.#threadsFile, String(choice));
+    while (end.to === undefined || readFileSync(this.#threadsFile, 'utf8') !== '') {
+      if (Date.now() - end.from > THREAD_REPLACED_WITHIN_MS)
+        throw new Error(`node ${this.number} did not replace a request thread: ${this.#lastWords}`);
+      await wait(POLL_INTERVAL_MS);
+    }
+  }
+
+  /** Did a request thread end during this time, and cut its connections? */
+  wasThreadEnded(from: number, to: number): boolean {
+    return isDuring(this.#threadEnds, from, to);
+  }
+
   /** Was there no process for some part of this time? */
   wasDown(from: number, to: number): boolean {
-    return this.#downs.some(
-      (down) => down.from <= to + NOTICED_MS && (down.to ?? Number.POSITIVE_INFINITY) >= from - NOTICED_MS,
-    );
+    return isDuring(this.#downs, from, to);
   }
 
   /** Runs a command beside it, of the same program. */
@@ -243,6 +276,9 @@ export class Node {
     rmSync(this.directory, { recursive: true, force: true });
   }
 }
+
+const isDuring = (spans: readonly Span[], from: number, to: number): boolean =>
+  spans.some((span) => span.from <= to + NOTICED_MS && (span.to ?? Number.POSITIVE_INFINITY) >= from - NOTICED_MS);
 
 function readJson(text: string): unknown {
   try {

@@ -79,6 +79,7 @@ export class RetryingClient {
     // A probe has less patience than clients.
     const isLong = endedAt - sentAt >= TIMEOUT_MS;
     if (cut === 'silence') return isLong && sentAt >= this.calmSince ? 'no answer while all is well' : undefined;
+    if (cut === 'reset' && node.wasThreadEnded(sentAt, endedAt)) return undefined;
     return node.wasDown(sentAt, endedAt) ? undefined : `connection ${cut} by a node that lives`;
   }
 }

@@ -54,10 +54,12 @@ export class Testbed {
   /** The account of all records. */
   readonly key: string;
   readonly hasDisks: boolean;
+  /** Request threads of each node. */
+  readonly workers: number;
   readonly #directory: string;
 
   private constructor(
-    parts: Pick<Testbed, 'seeded' | 'nodes' | 'cluster' | 'poolers' | 'links' | 'key' | 'hasDisks'>,
+    parts: Pick<Testbed, 'seeded' | 'nodes' | 'cluster' | 'poolers' | 'links' | 'key' | 'hasDisks' | 'workers'>,
     directory: string,
   ) {
     this.seeded = parts.seeded;
@@ -67,6 +69,7 @@ export class Testbed {
     this.links = parts.links;
     this.key = parts.key;
     this.hasDisks = parts.hasDisks;
+    this.workers = parts.workers;
     this.#directory = directory;
     this.expectedRecords = new ExpectedRecords(this.seeded.branch());
     this.retryingClient = new RetryingClient(this.nodes, this.ledger, this.key, this.seeded.branch());
@@ -96,7 +99,7 @@ export class Testbed {
       await Promise.all(nodes.map((node) => node.start()));
       const hasDisks = cluster !== undefined && diskMegabytes !== undefined;
       const seeded = new SeededRandom(seed);
-      return new Testbed({ seeded, nodes, cluster, poolers, links, key, hasDisks }, directory);
+      return new Testbed({ seeded, nodes, cluster, poolers, links, key, hasDisks, workers }, directory);
     } catch (error) {
       await clear(parts);
       throw error;

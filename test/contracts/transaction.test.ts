@@ -280,6 +280,29 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
         assert.deepEqual([await hasEffect(effectName), process.counted.length], [false, 0]);
       });
 
+      test('that is rejected after its commit has its effect, and runs again after a conflict', async () => {
+        const process = newProcess();
+        const [taken, effectName] = [newName(), newName()];
+        await process.transactions.run(CONTEXT, async (transaction) => transaction.write(effect(taken)));
+        const error = new Failure('not_possible');
+        const records = await recordedBy(() =>
+          assert.rejects(
+            process.transactions.run(CONTEXT, async (transaction) => {
+              transaction.write(effect(transaction.attempt === 0 ? taken : effectName));
+              transaction.record(event(`attempt ${transaction.attempt}`));
+              transaction.rejectAfterCommit(error);
+            }),
+            error,
+          ),
+        );
+        assert.deepEqual(records, ['attempt 1']);
+        assert.ok(await hasEffect(effectName));
+        const withoutEffect = process.transactions.run(CONTEXT, async (transaction) =>
+          transaction.rejectAfterCommit(error),
+        );
+        await assert.rejects(withoutEffect, error);
+      });
+
       test('that cannot record its denial fails with the error of the database', async () => {
         const process = newProcess();
         process.intercept = () => Promise.reject(new StorageError('unavailable'));
@@ -385,6 +408,21 @@ function transactionContract(name: string, newFixture: () => Promise<Transaction
           assert.equal(await respond(newProcess(), passing, async () => 'now'), 'now');
         });
         assert.deepEqual(records, ['read', 'read']);
+      });
+
+      test('replays a permanent failure that was thrown after the commit of an effect', async () => {
+        const process = newProcess();
+        const request = newRequest();
+        const effectName = newName();
+        const reject = (transaction: Transaction): Promise<string> => {
+          transaction.write(effect(effectName));
+          transaction.rejectAfterCommit(new Failure('invalid_field'));
+          return Promise.resolve('never');
+        };
+        const first = await respond(process, request, reject);
+        assert.match(first, /^invalid_field/);
+        assert.ok(await hasEffect(effectName));
+        assert.equal(await respond(process, request, reject), `replayed ${first}`);
       });
 
       test('that is bound waits for the result of its operation', async () => {

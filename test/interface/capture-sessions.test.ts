@@ -217,25 +217,37 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     await untilPasses(async () => assert.equal(await rowsOf(session), 0));
   });
 
-  test('that their merchant has seen expired are not completed by a submission that was in time', async () => {
-    const session = await open({ ...CAPTURE, expires_in: 1 });
-    const { core } = service;
-    const vault = new Vault(core);
-    const sessions = new CaptureSessions({ ...core, vault, captures: new Captures({ ...core, vault }) });
-    const submission = { number: luhnPan('4'), exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
-    const outcome = await core.transactions.run({ origin: { actor: { type: 'buyer' } } }, async (transaction) => {
-      const made = await sessions.submit(transaction, session.id, session.secret, () => submission);
-      if (transaction.attempt > 0) return made;
-      // The commit has to wait until the time is over.
-      assert.equal(made.kind, 'completed');
-      service.advance(MINUTE);
-      assert.equal((await show(session)).status, 'expired');
-      return made;
+  const readers = [
+    { what: 'has seen expired', read: async (session: Session) => (await show(session)).status },
+    {
+      what: 'could not cancel because they had expired',
+      read: async ({ id }: Session) => {
+        const { status, json } = await service.call('DELETE', `/v1/capture-sessions/${id}`, { key: me.key });
+        assert.equal(status, 400);
+        return /\bexpired\b/.exec(json.desc)?.[0];
+      },
+    },
+  ];
+  for (const { what, read } of readers)
+    test(`that their merchant ${what} are not completed by a submission that was in time`, async () => {
+      const session = await open({ ...CAPTURE, expires_in: 1 });
+      const { core } = service;
+      const vault = new Vault(core);
+      const sessions = new CaptureSessions({ ...core, vault, captures: new Captures({ ...core, vault }) });
+      const submission = { number: luhnPan('4'), exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
+      const outcome = await core.transactions.run({ origin: { actor: { type: 'buyer' } } }, async (transaction) => {
+        const made = await sessions.submit(transaction, session.id, session.secret, () => submission);
+        if (transaction.attempt > 0) return made;
+        // The commit has to wait until the time is over.
+        assert.equal(made.kind, 'completed');
+        service.advance(MINUTE);
+        assert.equal(await read(session), 'expired');
+        return made;
+      });
+      assert.deepEqual(outcome, { kind: 'ended', status: 'expired' });
+      const shown = await show(session);
+      assert.deepEqual([shown.status, shown.ended_at], ['expired', shown.expires_at]);
     });
-    assert.deepEqual(outcome, { kind: 'ended', status: 'expired' });
-    const shown = await show(session);
-    assert.deepEqual([shown.status, shown.ended_at], ['expired', shown.expires_at]);
-  });
 
   test('that ended before their time are unknown a day after their end, and removed a day after their time', async () => {
     const session = await open({ ...CAPTURE, expires_in: 60 });

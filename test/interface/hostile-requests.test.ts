@@ -117,6 +117,13 @@ describe('malformed and unusual requests', () => {
     }
   });
 
+  /** How many connections to the sandbox were closed because too many requests waited on them. */
+  const closedConnections = async (): Promise<number> => {
+    const { text } = await service.call('GET', '/metrics', { environment: 'console' });
+    const value = /^cardvault_pipelined_connections_closed_total\{listener="sandbox"\} ([0-9]+)$/m.exec(text)?.[1];
+    return Number(value ?? 0);
+  };
+
   test('as many requests may wait for one connection as the limit says, and more close it', async () => {
     // Its response waits for the database, so all of these are read before the first one responds.
     const ask = (count: number): string =>
@@ -126,6 +133,7 @@ describe('malformed and unusual requests', () => {
       answered.map(({ status }) => status),
       Array(LIMITS.pipelinedRequests + 1).fill(200),
     );
+    assert.equal(await closedConnections(), 0);
     const before = service.log.length;
     const socket = await dial(service);
     socket.on('error', () => undefined);
@@ -136,6 +144,7 @@ describe('malformed and unusual requests', () => {
     await isServing();
     const lines = service.log.slice(before).filter((line) => JSON.parse(line).route === '/readyz');
     assert.ok(lines.length <= LIMITS.pipelinedRequests + 1, `${lines.length} of 2,000 requests were served`);
+    assert.equal(await closedConnections(), 1);
   });
 
   test('bytes after a rejected request on the same connection are a separate request', async () => {

@@ -12,6 +12,7 @@ import { write } from '../../src/storage/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
 import { luhnPan, type TestResponse } from '../fixtures/test-service.ts';
 import { startThreadedService, type ThreadClient, type ThreadedService } from '../fixtures/threaded-service.ts';
+import { dial, requestText } from '../fixtures/wire.ts';
 import { order, PAYMENTS } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, cards, TOKENIZE } from '../interface/vault-requests.ts';
 import { inScope } from '../scope.ts';
@@ -209,6 +210,20 @@ describe(`${THREADS} request threads`, { timeout: 240_000 }, () => {
       assert.match(text, new RegExp(`^cardvault_nodejs_eventloop_lag_p99_seconds\\{thread="${thread}"\\} `, 'm'));
     assert.equal(text.match(/^cardvault_process_resident_memory_bytes /gm)?.length, 1);
     assert.match(text, /^cardvault_ready 1$/m);
+  });
+
+  test('count the connections that they close because too many requests wait on them', async () => {
+    const closed = async (): Promise<number> =>
+      countOf(await metrics(), 'cardvault_pipelined_connections_closed_total', /listener="sandbox"/);
+    const earlier = await closed();
+    for (let count = 0; count < THREADS; count++) {
+      const socket = await dial(service);
+      socket.on('error', () => undefined);
+      const end = new Promise((resolve) => socket.once('close', resolve));
+      socket.resume().write(requestText('GET /readyz', { connection: 'keep-alive' }).repeat(2000));
+      await end;
+    }
+    assert.equal(await closed(), earlier + THREADS);
   });
 
   test('store usage and the last use of keys, each what it has counted', async () => {
