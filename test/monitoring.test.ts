@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { FAILURES } from '../src/kernel/failure.ts';
 import { listMetrics } from './fixtures/metric-names.ts';
+import { SchemaTypes } from './fixtures/schema-types.ts';
 import { onlyLong } from './scope.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -129,20 +130,108 @@ describe('the dashboard', () => {
   });
 });
 
+/** The public types of the dashboard, of two kinds of panels, and of a query of Prometheus. */
+const GRAFANA = new SchemaTypes('grafana-schemas', [
+  '@grafana/schema@13.2.3',
+  '@grafana/grafana-foundation-sdk@0.0.21',
+]);
+
+/**
+ * The types of a dashboard name its parts, but those of panels allow any option. Files have the values of enumerations as
+ * text, and Grafana adds the options that a file leaves out.
+ */
+const PANEL_TYPES = `
+import type { Dashboard, FieldConfig, FieldConfigSource, Panel, RowPanel, AnnotationQuery } from '@grafana/schema';
+import type * as Stat from '@grafana/schema/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen';
+import type * as Series from '@grafana/schema/dist/esm/raw/composable/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen';
+import type { Dataquery } from '@grafana/grafana-foundation-sdk/prometheus';
+type Text<T> = T extends string ? \`\${T}\` : T extends number | boolean | null | undefined ? T
+  : T extends readonly (infer Each)[] ? Text<Each>[]
+  : T extends object ? { [K in keyof T]: Text<T[K]> } : T;
+type Parts<T> = T extends readonly unknown[] ? T : T extends object ? { [K in keyof T]?: Parts<T[K]> } : T;
+type Query = Omit<Dataquery, '_implementsDataqueryVariant'>;
+type Defaults<Custom> = Omit<FieldConfig, 'custom'> & { custom?: Parts<Custom> };
+interface PanelOf<Type extends string, Options, Custom>
+  extends Omit<Text<Panel>, 'type' | 'options' | 'targets' | 'fieldConfig'> {
+  type: Type;
+  options: Text<Parts<Options>>;
+  targets: Text<Query>[];
+  fieldConfig: Text<{ defaults: Defaults<Custom>; overrides: FieldConfigSource['overrides'] }>;
+}
+type AnyPanel = PanelOf<'stat', Stat.Options, object> | PanelOf<'timeseries', Series.Options, Series.FieldConfig> | Text<RowPanel>;
+interface Checked extends Omit<Text<Dashboard>, 'panels' | 'annotations'> {
+  panels: AnyPanel[];
+  annotations: { list: (Omit<Text<AnnotationQuery>, 'target'> & { expr: string; titleFormat: string })[] };
+}
+export const dashboard: Checked = `;
+
+/** A misspelled name or a value that does not exist, in the dashboard itself, a variable, options of both kinds of panels, and a query. */
+const MISTAKES = [
+  ['"schemaVersion": 39', '"schemaVersion": "39"'],
+  ['"includeAll"', '"includeall"'],
+  ['"graphMode": "none"', '"graphMode": "never"'],
+  ['"showPoints": "never"', '"showPoints": "none"'],
+  ['"legendFormat"', '"legend"'],
+] as const;
+
+describe('the types of Grafana', { skip: onlyLong }, () => {
+  test('accept the dashboard, and no option that does not exist', (context) => {
+    const why = GRAFANA.install();
+    if (why !== false) return context.skip(why);
+    const check = (dashboard: unknown): string => GRAFANA.check(`${PANEL_TYPES}${JSON.stringify(dashboard)};\n`);
+    assert.equal(check(JSON.parse(DASHBOARD)), '');
+    for (const [text, mistake] of MISTAKES) {
+      assert.ok(DASHBOARD.includes(text), text);
+      assert.notEqual(check(JSON.parse(DASHBOARD.replace(text, mistake))), '', mistake);
+    }
+    return undefined;
+  });
+});
+
 const DOWNLOAD_MS = 240_000;
+
+/** The expressions of the dashboard, with values for what Grafana replaces. */
+function listExpressions(): string[] {
+  const expressions = [...DASHBOARD.matchAll(/"expr": ("(?:[^"\\]|\\.)*")/g)].map(
+    ([, text = '']) => JSON.parse(text) as string,
+  );
+  const values = [...DASHBOARD.matchAll(/"query": "label_values\(((?:[^"\\]|\\.)*), [a-z]+\)"/g)];
+  return [...expressions, ...values.map(([, text]) => JSON.parse(`"${text}"`) as string)].map((expression) =>
+    expression.replaceAll('$__rate_interval', '5m').replaceAll(/\$[a-z]+/g, '.*'),
+  );
+}
 
 describe('the rules in Prometheus', { skip: onlyLong }, () => {
   let folder: string;
+  let promtool: string | undefined;
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'cardvault-promtool-'));
+    promtool = findPromtool(folder);
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
+  const NO_PROMTOOL = 'this machine has no promtool, and cannot get the package of Debian';
+  const run = (cwd: string, ...args: string[]) => spawnSync(promtool ?? '', args, { cwd, encoding: 'utf8' });
+
+  test('have a language that every expression of the dashboard is written in', (context) => {
+    if (promtool === undefined) return context.skip(NO_PROMTOOL);
+    const expressions = listExpressions();
+    assert.ok(expressions.length > 50, `${expressions.length}`);
+    const check = (list: readonly string[]) => {
+      const rules = list.map((expr, index) => ({ record: `dashboard:${index}`, expr }));
+      // JSON is YAML.
+      writeFileSync(join(folder, 'dashboard.yaml'), JSON.stringify({ groups: [{ name: 'dashboard', rules }] }));
+      return run(folder, 'check', 'rules', 'dashboard.yaml');
+    };
+    const checked = check(expressions);
+    assert.equal(checked.status, 0, checked.stderr + checked.stdout);
+    const [first = '', ...others] = expressions;
+    assert.equal(check([`${first})`, ...others]).status, 1, 'a parenthesis too many');
+    return undefined;
+  });
+
   test('are accepted by promtool, and their tests pass and can fail', (context) => {
-    const promtool = findPromtool(folder);
-    if (promtool === undefined)
-      return context.skip('this machine has no promtool, and cannot get the package of Debian');
-    const run = (cwd: string, ...args: string[]) => spawnSync(promtool, args, { cwd, encoding: 'utf8' });
+    if (promtool === undefined) return context.skip(NO_PROMTOOL);
     const checked = run(FOLDER, 'check', 'rules', 'cardvault.rules.yaml');
     assert.equal(checked.status, 0, checked.stderr + checked.stdout);
     const tested = run(FOLDER, 'test', 'rules', 'cardvault.rules.test.yaml');
