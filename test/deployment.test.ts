@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../src/config.ts';
+import { parseAddress } from '../src/storage/postgres/address.ts';
 import { SchemaTypes } from './fixtures/schema-types.ts';
 import { onlyLong } from './scope.ts';
 
@@ -184,6 +185,8 @@ describe('deploy/compose.yaml', () => {
     assert.deepEqual(services.database.networks, ['data']);
     assert.equal(networks.data.internal, true);
     assert.equal(services.database.ports, undefined);
+    // Images of PostgreSQL have no certificate, and cardvault requires one of another host unless the address says otherwise.
+    assert.equal(parseAddress(services.vault.environment.CARDVAULT_DATABASE_URL).sslMode, 'disable');
     for (const port of services.vault.ports) assert.match(port, /^127\.0\.0\.1:(844[3456]):\1$/);
   });
 
