@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { accessSync, constants, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { FAILURES } from '../src/kernel/failure.ts';
+import { eventually } from './fixtures/eventually.ts';
 import { listMetrics } from './fixtures/metric-names.ts';
+import { freePort } from './fixtures/postgres-server.ts';
 import { SchemaTypes } from './fixtures/schema-types.ts';
+import { newDirectory, removeDirectory, startProcess } from './fixtures/service-process.ts';
 import { onlyLong } from './scope.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -189,6 +193,7 @@ describe('the types of Grafana', { skip: onlyLong }, () => {
 });
 
 const DOWNLOAD_MS = 240_000;
+const PROMETHEUS_MS = 480_000;
 
 /** The expressions of the dashboard, with values for what Grafana replaces. */
 function listExpressions(): string[] {
@@ -200,6 +205,13 @@ function listExpressions(): string[] {
     expression.replaceAll('$__rate_interval', '5m').replaceAll(/\$[a-z]+/g, '.*'),
   );
 }
+
+/** Expressions of events that a service without traffic does not have, and of what operators configure. */
+const WITHOUT_EVENTS = [
+  /cardvault_(connections_refused|requests_unrecorded|payment_operations|processor_hosts_refused|webhook_attempts)/,
+  /cardvault_(swept_records|resealed_records|audit_verified|audit_unsent|backup|proxy_certificate|client_certificate)/,
+  /^changes\(|route=~"\/v1\/payments\.\*"|status=~"5\.\."/,
+];
 
 describe('the rules in Prometheus', { skip: onlyLong }, () => {
   let folder: string;
@@ -240,6 +252,76 @@ describe('the rules in Prometheus', { skip: onlyLong }, () => {
     writeFileSync(join(folder, 'cardvault.rules.test.yaml'), head + first);
     writeFileSync(join(folder, 'cardvault.rules.yaml'), RULES.replace('up{job="cardvault"} == 0', 'up > 1'));
     assert.equal(run(folder, 'test', 'rules', 'cardvault.rules.test.yaml').status, 1, 'an alert that does not fire');
+  });
+
+  test('are evaluated by a Prometheus that scrapes a service, and the dashboard has its series', {
+    timeout: PROMETHEUS_MS,
+  }, async (context) => {
+    const prometheus = promtool === undefined ? '' : join(dirname(promtool), 'prometheus');
+    if (!existsSync(prometheus))
+      return context.skip('this machine has no prometheus, and cannot get the package of Debian');
+    const directory = newDirectory();
+    const service = await startProcess(directory);
+    const port = await freePort();
+    const configuration = {
+      global: { scrape_interval: '1s', evaluation_interval: '1s' },
+      rule_files: [join(FOLDER, 'cardvault.rules.yaml')],
+      scrape_configs: [
+        {
+          job_name: 'cardvault',
+          scheme: 'https',
+          tls_config: { ca_file: join(directory, 'tls', 'ca.pem'), server_name: 'localhost' },
+          static_configs: [{ targets: [`127.0.0.1:${service.ports.console}`] }],
+        },
+      ],
+    };
+    // JSON is YAML.
+    writeFileSync(join(directory, 'prometheus.yaml'), JSON.stringify(configuration));
+    const options = [
+      `--config.file=${join(directory, 'prometheus.yaml')}`,
+      `--storage.tsdb.path=${join(directory, 'prometheus')}`,
+      `--web.listen-address=127.0.0.1:${port}`,
+    ];
+    const running = spawn(prometheus, options, { stdio: 'ignore' });
+    const ended = once(running, 'close');
+    // biome-ignore lint/suspicious/noExplicitAny: responses of every shape
+    const ask = async (path: string): Promise<any> => (await fetch(`http://127.0.0.1:${port}/api/v1/${path}`)).json();
+    const query = async (expression: string): Promise<{ status: string; data: { result: readonly unknown[] } }> =>
+      ask(`query?query=${encodeURIComponent(expression)}`);
+    try {
+      await service.call('GET', '/v1/account', { key: 'wrong' });
+      const scrapes = 'count_over_time(cardvault_ready[5m]) >= 5';
+      const isScraped = (): Promise<boolean> =>
+        query(scrapes).then(
+          ({ data }) => data.result.length > 0,
+          () => false,
+        );
+      await eventually(isScraped, PROMETHEUS_MS / 2);
+      const empty: string[] = [];
+      for (const expression of listExpressions()) {
+        const { status, data } = await query(expression);
+        assert.equal(status, 'success', expression);
+        if (data.result.length === 0) empty.push(expression);
+      }
+      assert.deepEqual(
+        empty.filter((expression) => !WITHOUT_EVENTS.some((each) => each.test(expression))),
+        [],
+      );
+      await eventually(async () => {
+        const { groups } = (await ask('rules')).data;
+        const rules: { name: string; health: string }[] = groups.flatMap((group: { rules: object[] }) => group.rules);
+        assert.deepEqual(
+          rules.filter(({ health }) => health === 'err'),
+          [],
+        );
+        return rules.length === ALERTS.length && rules.every(({ health }) => health === 'ok');
+      });
+    } finally {
+      running.kill('SIGKILL');
+      await Promise.all([ended, service.kill()]);
+      removeDirectory(directory);
+    }
+    return undefined;
   });
 });
 

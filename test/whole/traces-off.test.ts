@@ -3,6 +3,7 @@ import { globSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { pathToFileURL } from 'node:url';
+import { isPostgres } from '../fixtures/database.ts';
 import { newDirectory, removeDirectory, runCommand, startProcess } from '../fixtures/service-process.ts';
 import { order } from '../interface/payment-requests.ts';
 
@@ -39,7 +40,7 @@ const countAt = (coverages: readonly Coverage[], url: string, offset: number): n
 const CALL = /\b(?:traces\.(?:within|end)|steps\.observe)\(/g;
 const COMPARISON = /(?:traces|steps) [!=]== undefined/g;
 
-describe('a service without traces', () => {
+describe('a service without traces', { skip: isPostgres && 'what runs does not depend on the database' }, () => {
   const coverages: Coverage[] = [];
 
   before(async () => {
