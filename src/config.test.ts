@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { availableParallelism } from 'node:os';
 import { resolve } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Config, ConfigError, parseConfig, SETTINGS } from './config.ts';
+import { type Config, ConfigError, listClientCertificates, parseConfig, SETTINGS } from './config.ts';
 import { DAY, HOUR } from './kernel/clock.ts';
 
 /** Every problem that is reported. */
@@ -518,6 +518,17 @@ describe('the receivers of the audit log', () => {
     assert.deepEqual(auditReceivers.tls, { caFile: '/ca.pem', certificate });
     const none = { syslog: undefined, otlp: undefined, tls: { caFile: undefined, certificate: undefined } };
     assert.deepEqual(parseConfig({}).auditReceivers, none);
+  });
+
+  it('and the database see certificates of the service, each with its file', () => {
+    const receivers = { CARDVAULT_AUDIT_RECEIVER_CERT: '/c.pem', CARDVAULT_AUDIT_RECEIVER_KEY: '/c.key' };
+    const url = 'postgres://u@db/v?sslcert=/d.pem&sslkey=/d.key';
+    assert.deepEqual(listClientCertificates(parseConfig({})), []);
+    assert.deepEqual(listClientCertificates(parseConfig({ CARDVAULT_DATABASE_URL: 'postgres://u@db/v' })), []);
+    assert.deepEqual(listClientCertificates(parseConfig({ ...receivers, CARDVAULT_DATABASE_URL: url })), [
+      ['audit_receivers', '/c.pem'],
+      ['database', '/d.pem'],
+    ]);
   });
 
   it('are rejected without TLS, and without repeating a secret', () => {

@@ -131,6 +131,19 @@ export const listReceivers = ({ syslog, otlp }: AuditReceivers): readonly Shippi
   ...(otlp === undefined ? [] : (['otlp'] as const)),
 ];
 
+/** Returns the PEM files with which the service is a client of another one, by their use. */
+export function listClientCertificates({
+  auditReceivers,
+  database,
+}: Pick<Config, 'auditReceivers' | 'database'>): readonly (readonly [use: string, file: string])[] {
+  const receivers = auditReceivers.tls.certificate?.certificateFile;
+  const ofDatabase = database.kind === 'postgres' ? database.address.sslCert : undefined;
+  return [
+    ...(receivers === undefined ? [] : [['audit_receivers', receivers] as const]),
+    ...(ofDatabase === undefined ? [] : [['database', ofDatabase] as const]),
+  ];
+}
+
 /** An SMTP server; see `console/alerts/smtp.ts`. */
 interface SmtpAddress {
   readonly host: string;

@@ -1,5 +1,6 @@
 import { statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { countExpiringKeys } from './accounts/api-key-store.ts';
 import { Authentication } from './accounts/authentication.ts';
 import { AlteredRows } from './audit/altered-rows.ts';
 import { measureLag } from './audit/journal-tail.ts';
@@ -7,7 +8,7 @@ import { listVerifications } from './audit/verification-store.ts';
 import { readBackupAges } from './backup/backup-store.ts';
 import { CaptureSessions } from './capture-sessions/capture-sessions.ts';
 import { Captures } from './captures/captures.ts';
-import { type Config, listReceivers } from './config.ts';
+import { type Config, listClientCertificates, listReceivers } from './config.ts';
 import type { Clocks, OpenCore } from './core.ts';
 import { ApiDoor } from './http/api-door.ts';
 import { ConnectionLimit, exemptAddresses } from './http/connection-limit.ts';
@@ -19,10 +20,10 @@ import { operationalRoutes, publicHealthRoutes } from './http/operational-endpoi
 import type { BucketSource } from './http/rate-limit.ts';
 import { addPublicRoutes, addRoutes, createBaseServer, type HttpServer } from './http/server.ts';
 import { apiTransportHeaders } from './http/strict-transport.ts';
-import { findCertificateExpiry, tlsFolderOf } from './http/tls.ts';
+import { findCertificateExpiry, findExpiry, tlsFolderOf } from './http/tls.ts';
 import type { Traces } from './http/traces.ts';
 import { paymentEvents } from './http/webhook-events.ts';
-import { MINUTE } from './kernel/clock.ts';
+import { DAY, MINUTE } from './kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from './kernel/environment.ts';
 import { countInDoubt } from './payments/payment-queries.ts';
 import { createPaymentServices } from './payments/payment-services.ts';
@@ -118,6 +119,9 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
     countUnfinishedRotations: () => countUnfinishedRotations(database),
     countOverdueKeys: async () => (await ages.countOverdue()).count,
     certificateEnd: () => findCertificateExpiry(config.tlsFiles ?? tlsFolderOf(config.dataDirectory)),
+    listClientCertificateEnds: () =>
+      listClientCertificates(config).map(([use, file]) => [use, findExpiry(file)] as const),
+    countExpiringKeys: () => countExpiringKeys(database, core.clock(), core.clock() + EXPIRING_MS),
     measureDisk: () => measureDisk(config),
     measureDatabase: () => database.measureSize(),
   };
@@ -140,6 +144,9 @@ function createServices({ core, config, log, isReady, holdsPaymentsLease, hasVau
   });
   return { vault, captures, captureSessions, proxy, ...paymentParts, authentications, alteredRows, ages, metrics };
 }
+
+/** How long before its end an API key counts as expiring; webhooks tell merchants at the same time. */
+const EXPIRING_MS = 14 * DAY;
 
 /** A collector that is away would cause a line every few seconds. */
 const REPORTED_EVERY_MS = MINUTE;

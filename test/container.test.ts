@@ -18,7 +18,11 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { parse } from 'yaml';
 import { eventually } from './fixtures/eventually.ts';
+import { startPostgres } from './fixtures/postgres.ts';
+import { whyNoPostgres } from './fixtures/postgres-binaries.ts';
 import { apt, onPath } from './receivers/install.ts';
 import { onlyLong } from './scope.ts';
 
@@ -34,6 +38,30 @@ const USER = 65532;
 /** Bytes of all files of the image. */
 const MOST_BYTES = 150_000_000;
 const SHELLS = /^(sh|bash|dash|ash|zsh|ksh|busybox|toybox|env|perl|python[0-9.]*|awk|curl|wget|nc)$/;
+
+const START_MS = 240_000;
+const CARD = JSON.stringify({
+  chd: [{ card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' }],
+  tags: [],
+  scheme: 1,
+});
+
+/** A mount of the OCI runtime specification. */
+interface Mount {
+  readonly destination: string;
+  readonly type: string;
+  readonly source: string;
+  readonly options: readonly string[];
+}
+
+const readOnly = (destination: string, source: string): Mount => ({
+  destination,
+  type: 'bind',
+  source,
+  options: ['rbind', 'ro'],
+});
+
+const newRootKey = (): string => `${createHash('sha256').update('a key of this test').digest('hex')}\n`;
 
 function findReason(): string | false {
   if (onlyLong !== false) return onlyLong;
@@ -107,7 +135,6 @@ describe('the container image', { skip: findReason(), timeout: WITHIN_MS }, () =
     ...args,
   ];
   const run = ([program = '', ...args]: string[]) => spawnSync(program, args, { encoding: 'utf8' });
-  const exec = (...args: string[]) => run(crun('exec', '--user', `${USER}:${USER}`, 'vault', ...args));
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), 'cardvault-container-'));
@@ -184,42 +211,46 @@ describe('the container image', { skip: findReason(), timeout: WITHIN_MS }, () =
     assert.equal(build('localhost/cardvault:again'), layer);
   });
 
-  test('is served without root, rights and a file system that can be written', async () => {
-    const data = join(folder, 'data');
+  /** A folder that belongs to the user of the image. */
+  const newData = (name: string): string => {
+    const data = join(folder, name);
     mkdirSync(data, { mode: 0o700 });
     chownSync(data, USER, USER);
-    const secrets = join(folder, 'secrets');
-    mkdirSync(secrets);
-    // A root key as Kubernetes mounts it: it belongs to root, and the group of the pod may read it.
-    const rootKey = join(secrets, 'root.key');
-    writeFileSync(rootKey, `${createHash('sha256').update('a key of this test').digest('hex')}\n`, { mode: 0o440 });
-    chownSync(rootKey, 0, USER);
-    const [production, sandbox, console_, cards] = [
-      await freePort(),
-      await freePort(),
-      await freePort(),
-      await freePort(),
-    ];
-    const variables = [
-      'CARDVAULT_HOST=127.0.0.1',
-      'CARDVAULT_ROOT_KEY_FILE=/etc/cardvault/secrets/root.key',
-      `CARDVAULT_ROOT_KEY_GROUP=${USER}`,
-      `CARDVAULT_PRODUCTION_PORT=${production}`,
-      `CARDVAULT_SANDBOX_PORT=${sandbox}`,
-      `CARDVAULT_CONSOLE_PORT=${console_}`,
-      `CARDVAULT_CAPTURE_PORT=${cards}`,
-    ];
+    return data;
+  };
+  const freePorts = async () => ({
+    PRODUCTION: await freePort(),
+    SANDBOX: await freePort(),
+    CONSOLE: await freePort(),
+    CAPTURE: await freePort(),
+  });
+
+  /** Starts a container without root, rights and a root file system that can be written, as compose and Kubernetes do. */
+  const start = (
+    name: string,
+    data: string,
+    { variables, ports, mounts }: { variables: string[]; ports: Record<string, number>; mounts: Mount[] },
+  ) => {
     assert.equal(config.User, `${USER}:${USER}`);
     assert.deepEqual(config.Cmd, ['serve']);
-    mkdirSync(join(rootfs, 'etc', 'cardvault', 'secrets'), { recursive: true });
+    for (const { destination } of mounts)
+      if (destination === '/etc/hosts') writeFileSync(join(rootfs, destination), '');
+      else mkdirSync(join(rootfs, destination), { recursive: true });
+    const bundle = join(folder, `bundle-${name}`);
+    mkdirSync(bundle);
     writeFileSync(
-      join(folder, 'config.json'),
+      join(bundle, 'config.json'),
       JSON.stringify({
         ociVersion: '1.0.2',
         process: {
           user: { uid: USER, gid: USER },
           args: [...config.Entrypoint, ...config.Cmd, '--json'],
-          env: [...config.Env.filter((each) => !each.startsWith('CARDVAULT_HOST=')), ...variables],
+          env: [
+            ...config.Env.filter((each) => !each.startsWith('CARDVAULT_HOST=')),
+            'CARDVAULT_HOST=127.0.0.1',
+            ...Object.entries(ports).map(([listener, port]) => `CARDVAULT_${listener}_PORT=${port}`),
+            ...variables,
+          ],
           cwd: '/var/lib/cardvault',
           capabilities: { bounding: [], effective: [], permitted: [], inheritable: [], ambient: [] },
           noNewPrivileges: true,
@@ -234,59 +265,177 @@ describe('the container image', { skip: findReason(), timeout: WITHIN_MS }, () =
             source: data,
             options: ['rbind', 'rw', 'nosuid', 'nodev', 'noexec'],
           },
-          { destination: '/etc/cardvault/secrets', type: 'bind', source: secrets, options: ['rbind', 'ro'] },
+          ...mounts,
         ],
         // The network of the machine: the test calls the ports directly.
         linux: { namespaces: ['pid', 'ipc', 'uts', 'mount'].map((type) => ({ type })) },
       }),
     );
-    const [program = '', ...args] = crun('run', '--bundle', folder, 'vault');
+    const [program = '', ...args] = crun('run', '--bundle', bundle, name);
     const running: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    let printed = '';
-    let logged = '';
+    const output = { printed: '', logged: '' };
     running.stdout?.setEncoding('utf8').on('data', (text) => {
-      printed += text;
+      output.printed += text;
     });
     running.stderr?.setEncoding('utf8').on('data', (text) => {
-      logged += text;
+      output.logged += text;
     });
     const ended = new Promise<number | null>((resolve) => running.on('exit', resolve));
+    const isStarted = async (): Promise<boolean> => {
+      if (running.exitCode !== null) throw new Error(`${name} ended: ${output.logged}`);
+      return output.logged.includes('"msg":"started"');
+    };
+    return {
+      output,
+      ended,
+      started: () => eventually(isStarted, START_MS),
+      kill: (signal: string) => run(crun('kill', name, signal)),
+      exec: (...command: string[]) => run(crun('exec', '--user', `${USER}:${USER}`, name, ...command)),
+      end: () => {
+        run(crun('delete', '--force', name));
+        running.kill('SIGKILL');
+      },
+    };
+  };
+
+  /** The process of a container has no right, no core dump and a root file system that cannot be written. */
+  const assertConfined = (name: string): void => {
+    const { pid } = JSON.parse(run(crun('state', name)).stdout);
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    assert.match(status, new RegExp(`^Uid:\\t${USER}\\t${USER}\\t${USER}\\t${USER}$`, 'm'));
+    assert.match(status, /^CapEff:\t0{16}$/m);
+    assert.match(readFileSync(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m);
+    assert.match(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), / \/ ro,/);
+  };
+
+  test('is served without root, rights and a file system that can be written', async () => {
+    const data = newData('data');
+    const secrets = join(folder, 'secrets');
+    mkdirSync(secrets);
+    // A root key as Kubernetes mounts it: it belongs to root, and the group of the pod may read it.
+    const rootKey = join(secrets, 'root.key');
+    writeFileSync(rootKey, newRootKey(), { mode: 0o440 });
+    chownSync(rootKey, 0, USER);
+    const ports = await freePorts();
+    const variables = ['CARDVAULT_ROOT_KEY_FILE=/etc/cardvault/secrets/root.key', `CARDVAULT_ROOT_KEY_GROUP=${USER}`];
+    const vault = start('vault', data, { variables, ports, mounts: [readOnly('/etc/cardvault/secrets', secrets)] });
     try {
-      await eventually(async () => /\n\}\n$/.test(printed), 120_000);
-      const { demo_key: key } = JSON.parse(printed);
+      await vault.started();
+      await eventually(async () => /\n\}\n$/.test(vault.output.printed), START_MS);
+      const { demo_key: key } = JSON.parse(vault.output.printed);
       const ca = readFileSync(join(data, 'tls', 'ca.pem'));
-      for (const port of [production, sandbox, console_, cards])
-        assert.equal((await get(port, '/readyz', { ca })).status, 200);
-      const body = JSON.stringify({
-        chd: [{ card: '4111111111111111', name: 'Ana Lopez', exp: '12/29' }],
-        tags: [],
-        scheme: 1,
-      });
-      const tokenized = await get(sandbox, '/v1/tokenization/simple', { ca, key, body });
+      for (const port of Object.values(ports)) assert.equal((await get(port, '/readyz', { ca })).status, 200);
+      const tokenized = await get(ports.SANDBOX, '/v1/tokenization/simple', { ca, key, body: CARD });
       assert.equal(tokenized.status, 200, tokenized.text);
 
-      const { pid } = JSON.parse(run(crun('state', 'vault')).stdout);
-      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
-      assert.match(status, new RegExp(`^Uid:\\t${USER}\\t${USER}\\t${USER}\\t${USER}$`, 'm'));
-      assert.match(status, /^CapEff:\t0{16}$/m);
-      assert.match(readFileSync(`/proc/${pid}/limits`, 'utf8'), /^Max core file size +0 +0 /m);
-      assert.doesNotMatch(logged, /core dumps allowed/);
-      assert.match(readFileSync(`/proc/${pid}/mountinfo`, 'utf8'), / \/ ro,/);
-
+      assertConfined('vault');
+      assert.doesNotMatch(vault.output.logged, /core dumps allowed/);
       const [kind, ...health] = config.Healthcheck.Test;
       assert.equal(kind, 'CMD');
-      const checked = exec(...health);
+      const checked = vault.exec(...health);
       assert.equal(checked.status, 0, checked.stderr);
-      const listed = exec('/usr/bin/cardvault', 'account', 'list');
+      const listed = vault.exec('/usr/bin/cardvault', 'account', 'list');
       assert.match(listed.stdout, /Demo/, listed.stderr);
-      assert.notEqual(exec('/bin/sh', '-c', 'true').status, 0);
+      assert.notEqual(vault.exec('/bin/sh', '-c', 'true').status, 0);
 
-      run(crun('kill', 'vault', 'TERM'));
-      assert.equal(await ended, 0, logged);
+      vault.kill('TERM');
+      assert.equal(await vault.ended, 0, vault.output.logged);
     } finally {
-      run(crun('delete', '--force', 'vault'));
-      running.kill('SIGKILL');
+      vault.end();
     }
+  });
+
+  test('is two nodes over one PostgreSQL with the settings of the compose file, of which one continues alone', async (context) => {
+    const why = whyNoPostgres();
+    if (why !== false) return context.skip(why);
+    const postgres = await startPostgres({ isCareless: true });
+    const { services } = parse(readFileSync(join(ROOT, 'deploy', 'compose.yaml'), 'utf8'));
+    // The secrets as docs/container.md creates them.
+    const secrets = join(folder, 'run-secrets');
+    mkdirSync(secrets);
+    const rootKey = join(secrets, 'root.key');
+    writeFileSync(rootKey, newRootKey(), { mode: 0o400 });
+    chownSync(rootKey, USER, USER);
+    const { username, password, port, pathname } = new URL(await postgres.newDatabase());
+    writeFileSync(join(secrets, 'postgres-password'), password, { mode: 0o444 });
+    const hosts = join(folder, 'hosts');
+    writeFileSync(hosts, '127.0.0.1 localhost database\n');
+    // User, port and database are those of the test; the host and the parameters are those of the file.
+    const address = new URL(services.vault.environment.CARDVAULT_DATABASE_URL);
+    assert.equal(address.host, 'database');
+    Object.assign(address, { username, port, pathname });
+    const settings = { ...services.vault.environment, CARDVAULT_DATABASE_URL: address.href };
+    const variables = Object.entries<string>(settings).map(
+      ([name, value]) => `${name}=${value.replace(/\$\{\w+:-([^}]*)\}/g, '$1')}`,
+    );
+    const mounts = [
+      readOnly('/run/secrets', secrets),
+      readOnly('/etc/hosts', hosts),
+      {
+        destination: '/tmp',
+        type: 'tmpfs',
+        source: 'tmpfs',
+        options: ['size=16m', 'mode=1777', 'noexec', 'nosuid', 'nodev'],
+      },
+    ];
+    const startNode = async (name: string) => {
+      const data = newData(`data-${name}`);
+      const ports = await freePorts();
+      const node = start(name, data, { variables, ports, mounts });
+      const ca = (): Buffer => readFileSync(join(data, 'tls', 'ca.pem'));
+      const call = (path: string, options: { key?: string; body?: string } = {}) =>
+        get(ports.SANDBOX, path, { ca: ca(), ...options });
+      return { ...node, call };
+    };
+    const one = await startNode('one');
+    try {
+      await one.started();
+      const other = await startNode('other');
+      try {
+        await other.started();
+        for (const name of ['one', 'other']) assertConfined(name);
+        const command = (...args: string[]) => {
+          const { stdout, stderr, status } = one.exec('/usr/bin/cardvault', ...args, '--json');
+          assert.equal(status, 0, stderr);
+          return JSON.parse(stdout);
+        };
+        const account = command('account', 'create', '--name', 'Example Store').id;
+        const toKey = ['--environment', 'sandbox', '--name', 'shop', '--ip', '127.0.0.1=shop'];
+        const { key } = command('key', 'create', '--account', account, ...toKey);
+        // Within 5 seconds of the command; more attempts with a key that is not known yet would be rate limited.
+        for (const node of [one, other])
+          await eventually(async () => {
+            await setTimeout(500);
+            return (await node.call('/v1/account', { key })).status === 200;
+          });
+        const tokenize = async (node: typeof one): Promise<string> => {
+          const { status, text } = await node.call('/v1/tokenization/simple', { key, body: CARD });
+          assert.equal(status, 200, text);
+          return JSON.parse(text).data.tokens[0].token;
+        };
+        const read = async (token: string): Promise<void> => {
+          const { status, text } = await other.call(`/v1/tokens/${token}/inspect`, { key });
+          assert.equal(status, 200, text);
+        };
+        const token = await tokenize(one);
+        await read(token);
+
+        one.kill('KILL');
+        await one.ended;
+        await assert.rejects(one.call('/readyz'));
+        assert.equal((await other.call('/readyz')).status, 200);
+        await read(token);
+        await read(await tokenize(other));
+        other.kill('TERM');
+        assert.equal(await other.ended, 0, other.output.logged);
+      } finally {
+        other.end();
+      }
+    } finally {
+      one.end();
+      await postgres.stop();
+    }
+    return undefined;
   });
 
   test('is unhealthy while nothing serves', () => {

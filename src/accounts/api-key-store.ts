@@ -231,6 +231,21 @@ export async function listExpiringKeys(
   }));
 }
 
+const COUNT_EXPIRING = `select environment, count(*) as number from api_keys
+  where expires_at > ? and expires_at <= ? and revoked_at is null and successor is null group by environment`;
+
+/** Counts active keys that expire by `until` in each environment, without those that a rotation has replaced. */
+export async function countExpiringKeys(
+  database: Database,
+  now: number,
+  until: number,
+): Promise<ReadonlyMap<Environment, number>> {
+  const rows = await database.read(COUNT_EXPIRING, now, until);
+  const counts = new Map(rows.map((row) => [sanitizeText(row['environment']), integer(row, 'number')]));
+  // An environment without such keys is 0; a value that only an attacker can have written is left out.
+  return new Map(ENVIRONMENTS.map((environment) => [environment, counts.get(environment) ?? 0]));
+}
+
 /** Use of keys by an account in one environment. */
 export interface KeyProgress {
   /** Creation time of the oldest key that was not revoked. */

@@ -22,6 +22,11 @@ test('a gauge whose source fails has no value, and the others are served', async
     countUnfinishedRotations: async () => 0,
     countOverdueKeys: async () => 2,
     certificateEnd: () => 5000,
+    listClientCertificateEnds: () => [
+      ['database', 7000],
+      ['audit_receivers', undefined],
+    ],
+    countExpiringKeys: async () => new Map([['sandbox', await count()]]),
     measureDisk: async () => ({ free: await count(), total: 9 }),
     measureDatabase: count,
   });
@@ -29,7 +34,7 @@ test('a gauge whose source fails has no value, and the others are served', async
     (await (await metrics.registry()).metrics())
       .split('\n')
       .filter((line) =>
-        /^cardvault_(waiting|write|ready|payments_doubtful|altered|sad_keys|backup|disk|database|keys|certificate)/.test(
+        /^cardvault_(waiting|write|ready|payments_doubtful|altered|sad_keys|backup|disk|database|keys|certificate|client|api)/.test(
           line,
         ),
       );
@@ -45,6 +50,8 @@ test('a gauge whose source fails has no value, and the others are served', async
     'cardvault_sad_keys_missing 3',
     'cardvault_keys_overdue 2',
     'cardvault_certificate_end_seconds 5',
+    'cardvault_client_certificate_end_seconds{use="database"} 7',
+    'cardvault_api_keys_expiring{environment="sandbox"} 3',
     'cardvault_backup_age_seconds 3',
     'cardvault_disk_bytes{kind="free"} 3',
     'cardvault_disk_bytes{kind="total"} 9',
@@ -59,5 +66,6 @@ test('a gauge whose source fails has no value, and the others are served', async
     'cardvault_ready 0',
     'cardvault_keys_overdue 2',
     'cardvault_certificate_end_seconds 5',
+    'cardvault_client_certificate_end_seconds{use="database"} 7',
   ]);
 });

@@ -1,6 +1,7 @@
 import type { Metric, Registry } from 'prom-client';
 import { MAC_TABLES } from '../accounts/mac-tables.ts';
 import type { StoredVerification } from '../audit/verification-store.ts';
+import type { Environment } from '../kernel/environment.ts';
 import type { CertificateExpiry } from '../proxy/proxy-configuration-store.ts';
 import type { ExecutedWrites } from '../storage/database.ts';
 import { RequestDurations } from './request-durations.ts';
@@ -23,6 +24,9 @@ interface VaultSources {
   readonly countOverdueKeys: () => Promise<number>;
   /** When the certificate of the listeners ends, Unix time in milliseconds; undefined when it cannot be read. */
   readonly certificateEnd: () => number | undefined;
+  /** The same for each certificate with which the service is a client of another one, by its use. */
+  readonly listClientCertificateEnds: () => readonly (readonly [use: string, end: number | undefined])[];
+  readonly countExpiringKeys: () => Promise<ReadonlyMap<Environment, number>>;
   /** Bytes of the file system below the data directory, or the file of the database. */
   readonly measureDisk: () => Promise<{ readonly free: number; readonly total: number }>;
   /** Bytes that the database takes. */
@@ -277,6 +281,14 @@ function addProtectionGauges(newGauge: NewGauge, sources: VaultSources): void {
     const end = sources.certificateEnd();
     return end === undefined ? [] : [[{}, end / 1000]];
   });
+  const clientHelp = 'When a certificate ends with which the service is a client, Unix time';
+  newGauge('cardvault_client_certificate_end_seconds', clientHelp, ['use'], async () =>
+    sources.listClientCertificateEnds().flatMap(([use, end]) => (end === undefined ? [] : [[{ use }, end / 1000]])),
+  );
+  const expiringHelp = 'Active API keys that expire within 14 days and have no successor';
+  newGauge('cardvault_api_keys_expiring', expiringHelp, ['environment'], async () =>
+    [...(await sources.countExpiringKeys())].map(([environment, count]) => [{ environment }, count]),
+  );
 }
 
 /** Adds gauges of the disk and the database. */

@@ -60,7 +60,11 @@ export function loadIdentity(files: TlsFiles): CertificateAndKey {
  * read.
  */
 export function findCertificateExpiry(from: TlsFiles | string): number | undefined {
-  const file = typeof from === 'string' ? serverFilePath(from) : from.certificate;
+  return findExpiry(typeof from === 'string' ? serverFilePath(from) : from.certificate);
+}
+
+/** Returns when the first certificate of a PEM file expires, Unix time in milliseconds; undefined when it cannot be read. */
+export function findExpiry(file: string): number | undefined {
   try {
     return new X509Certificate(readFileSync(file)).validToDate.getTime();
   } catch {

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { ENDPOINTS } from '../../src/http/endpoints.ts';
+import { DAY, HOUR } from '../../src/kernel/clock.ts';
+import type { Environment } from '../../src/kernel/environment.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { LINES } from './request-lines.ts';
 
+const OPERATOR = { actor: { type: 'operator', name: 'test' } } as const;
 const LISTENERS = ['production', 'sandbox', 'console'] as const;
 
 describe('endpoints without a key', () => {
@@ -86,6 +89,33 @@ describe('endpoints without a key', () => {
       for (const name of ['cardvault_http_request_duration_seconds', 'cardvault_failures_total', 'cardvault_ready'])
         assert.ok(families.has(name), name);
       assert.deepEqual(families.get('cardvault_ready')?.samples, [{ name: 'cardvault_ready', labels: {}, value: 1 }]);
+    });
+
+    test('counts active API keys that expire within 14 days and were not rotated', async () => {
+      const expiring = async (): Promise<Record<string, number>> => {
+        const { text } = await service.call('GET', '/metrics', { environment: 'console' });
+        const samples = readMetrics(text).get('cardvault_api_keys_expiring')?.samples ?? [];
+        return Object.fromEntries(samples.map(({ labels, value }) => [labels['environment'], value]));
+      };
+      assert.deepEqual(await expiring(), { sandbox: 0, production: 0 });
+      const account = await service.newAccount();
+      const newKey = (environment: Environment, remaining: number) =>
+        service.newKey(account, { environment, expiresAt: service.now() + remaining });
+      await service.newKey(account, { environment: 'production' });
+      await newKey('production', 15 * DAY);
+      await newKey('production', 13 * DAY);
+      const rotated = await newKey('sandbox', 13 * DAY);
+      const revoked = await newKey('sandbox', 13 * DAY);
+      await newKey('sandbox', HOUR);
+      assert.deepEqual(await expiring(), { sandbox: 3, production: 1 });
+      const { accounts, transactions } = service.core;
+      await transactions.run({ origin: OPERATOR }, (transaction) => accounts.revokeKey(transaction, revoked.id));
+      assert.deepEqual(await expiring(), { sandbox: 2, production: 1 });
+      // The successor has the attributes of the key, so that it expires as well.
+      await transactions.run({ origin: OPERATOR }, (transaction) => accounts.rotateKey(transaction, rotated.id, 60));
+      assert.deepEqual(await expiring(), { sandbox: 2, production: 1 });
+      service.advance(2 * HOUR);
+      assert.deepEqual(await expiring(), { sandbox: 1, production: 1 });
     });
 
     test('counts requests by route pattern and status, and contains no ids', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ describe('a service that sends its audit log', { timeout: 120_000 }, () => {
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
   let syslog: SyslogServer;
   let collector: OtlpServer;
+  let client: Awaited<ReturnType<typeof certify>>;
   let service: TestService;
   const denials = () => [
     syslog.messages.filter(({ id }) => id === 'access.denied').length,
@@ -26,12 +28,17 @@ describe('a service that sends its audit log', { timeout: 120_000 }, () => {
     const certified = await certify();
     [syslog, collector] = [await SyslogServer.start(certified), await OtlpServer.start(certified)];
     writeFileSync(join(directory, 'receivers-ca.pem'), certified.ca);
+    client = await certify();
+    writeFileSync(join(directory, 'client.pem'), client.certificate);
+    writeFileSync(join(directory, 'client.key'), client.key);
     service = await startTestService({
       directory,
       variables: {
         CARDVAULT_AUDIT_SYSLOG: `tls://127.0.0.1:${syslog.port}`,
         CARDVAULT_AUDIT_OTLP: `https://localhost:${collector.port}/v1/logs`,
         CARDVAULT_AUDIT_RECEIVER_CA: join(directory, 'receivers-ca.pem'),
+        CARDVAULT_AUDIT_RECEIVER_CERT: join(directory, 'client.pem'),
+        CARDVAULT_AUDIT_RECEIVER_KEY: join(directory, 'client.key'),
       },
     });
   });
@@ -53,6 +60,18 @@ describe('a service that sends its audit log', { timeout: 120_000 }, () => {
       const { syslog: one, otlp: other } = await metric('cardvault_audit_unsent_records');
       return one === 0 && other === 0;
     });
+  });
+
+  test('measures when its certificate for the receivers ends, as the file has it', async () => {
+    const end = async (): Promise<number | undefined> => {
+      const { text } = await service.call('GET', '/metrics', { environment: 'console' });
+      const found = /^cardvault_client_certificate_end_seconds\{use="audit_receivers"\} (\d+)$/m.exec(text);
+      return found === null ? undefined : Number(found[1]);
+    };
+    assert.equal(await end(), new X509Certificate(client.certificate).validToDate.getTime() / 1000);
+    writeFileSync(join(directory, 'client.pem'), 'no certificate');
+    assert.equal(await end(), undefined);
+    writeFileSync(join(directory, 'client.pem'), client.certificate);
   });
 
   test('continues to serve requests while a receiver is unavailable, and sends the rest later', async () => {

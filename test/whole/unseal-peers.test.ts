@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createSecretKey, randomBytes } from 'node:crypto';
+import { createSecretKey, randomBytes, X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,6 +8,7 @@ import { after, before, describe, test } from 'node:test';
 import { connect } from 'node:tls';
 import type { UnsealPeer, UnsealPeersSettings } from '../../src/config.ts';
 import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
+import { DAY } from '../../src/kernel/clock.ts';
 import { fetchFromPeer, listenForPeers, type PeerListener } from '../../src/unseal-peers.ts';
 import { fingerprintOf } from '../fixtures/unseal-peers.ts';
 
@@ -15,6 +16,14 @@ const NAMES = ['giver', 'taker', 'stranger'] as const;
 type Name = (typeof NAMES)[number];
 const CEREMONY = 'ab'.repeat(8);
 const roots = { root: createSecretKey(randomBytes(32)), previous: createSecretKey(randomBytes(32)) };
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port: free } = probe.address() as AddressInfo;
+      probe.close(() => resolve(free));
+    });
+  });
 
 describe('nodes that unseal each other', () => {
   let folder: string;
@@ -41,12 +50,7 @@ describe('nodes that unseal each other', () => {
       writeFileSync(join(folder, `${name}.key`), key, { mode: 0o600 });
       fingerprints.set(name, fingerprintOf(certificate));
     }
-    port = await new Promise<number>((resolve) => {
-      const probe = createServer().listen(0, '127.0.0.1', () => {
-        const { port: free } = probe.address() as AddressInfo;
-        probe.close(() => resolve(free));
-      });
-    });
+    port = await freePort();
     listener = await listenForPeers(settings('giver', [peer('taker')]), {
       hosts: [{ address: '127.0.0.1', mayBeMissing: false }],
       ceremony: CEREMONY,
@@ -90,6 +94,32 @@ describe('nodes that unseal each other', () => {
   test('take nothing from another certificate than the pinned one, and do not talk to it', async () => {
     assert.equal(await fetchAs('taker', 'stranger'), undefined);
     assert.equal(given.length, 1, 'the request was not sent');
+  });
+
+  test('accept a pinned certificate whose time is over, on both sides', async () => {
+    // The settings pin certificates, so an operator ends the trust in one by removing it there.
+    const ended = Date.now() - 400 * DAY;
+    const ca = await createCa(ended);
+    const own = await createServerCertificate(ca, [{ type: 'dns', value: 'ended' }], ended);
+    assert.ok(new X509Certificate(own.certificate).validToDate.getTime() < Date.now());
+    writeFileSync(join(folder, 'ended.pem'), own.certificate);
+    writeFileSync(join(folder, 'ended.key'), own.key, { mode: 0o600 });
+    const identity = { certificate: join(folder, 'ended.pem'), key: join(folder, 'ended.key') };
+    const fingerprint = fingerprintOf(own.certificate);
+    const at = { host: '127.0.0.1', port: await freePort(), fingerprint };
+    const both = { port: at.port, identity, peers: [at] };
+    const giving = await listenForPeers(both, {
+      hosts: [{ address: '127.0.0.1', mayBeMissing: false }],
+      ceremony: CEREMONY,
+      giveRootKeys: async () => roots,
+      onRefused: (reason) => refused.push(reason),
+    });
+    try {
+      const fetched = await fetchFromPeer(both, at, CEREMONY);
+      assert.ok(fetched?.root.equals(roots.root));
+    } finally {
+      await giving.close();
+    }
   });
 
   test('take nothing from a node that is not reached', async () => {
