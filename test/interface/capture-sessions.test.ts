@@ -270,8 +270,11 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
   test('that ended before their time are unknown a day after their end, and removed a day after their time', async () => {
     const session = await open({ ...CAPTURE, expires_in: 60 });
     assert.equal((await submit(session)).status, 200);
-    service.advance(DAY);
+    service.advance(DAY - 20 * SECOND);
+    assert.equal((await form('GET', session, '')).status, 200, 'the settings were unsealed less than a minute ago');
+    service.advance(20 * SECOND);
     assert.equal((await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 400);
+    assert.equal((await form('GET', session, '')).status, 404);
     assert.equal((await submit(session)).status, 404);
     service.advance(HOUR);
     await untilPasses(async () => assert.equal(await rowsOf(session), 0));
