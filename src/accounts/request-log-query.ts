@@ -4,7 +4,7 @@ import { type Database, type Row, text } from '../storage/database.ts';
 import { decodeCursor, encodeCursor, type Page, scanPage } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeText, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { SortOrder } from '../storage/sort-order.ts';
-import { isAllowed, parseCidr } from './allow-list.ts';
+import { buildNetworkCheck, parseCidr } from './allow-list.ts';
 import { type LogPosition, listLogRows, NEWEST, type RowRange, toLogPosition } from './request-log-store.ts';
 import { isInStatusClass, type StatusClass } from './request-log-terms.ts';
 
@@ -116,7 +116,7 @@ function parsePosition(cursor: string): LogPosition {
 /** Throws `invalid_field`. */
 function matcherOf({ environment }: RequestScope, filter: RequestFilter): (request: LoggedRequest) => boolean {
   const { key, route, statuses, failure, requestId } = filter;
-  const networks = filter.address === undefined ? undefined : [parseNetwork(filter.address)];
+  const isInNetwork = filter.address === undefined ? undefined : buildNetworkCheck([parseNetwork(filter.address)]);
   return (request) =>
     (environment === undefined || request.environment === environment) &&
     (key === undefined || request.key === key) &&
@@ -124,7 +124,7 @@ function matcherOf({ environment }: RequestScope, filter: RequestFilter): (reque
     (statuses === undefined || isInStatusClass(statuses, request.status)) &&
     (failure === undefined || request.failure === failure) &&
     (requestId === undefined || request.requestId === requestId) &&
-    (networks === undefined || isAllowed(networks, request.address));
+    (isInNetwork === undefined || isInNetwork(request.address));
 }
 
 function parseNetwork(text: string): string {

@@ -38,6 +38,7 @@ import {
   insertSession,
   type ListedSession,
   listSessions,
+  type RecentSettings,
   removeSessions,
   type StoredSession,
 } from './session-store.ts';
@@ -47,6 +48,8 @@ const ID = /^cs_[0-9a-z]{24}$/;
 const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const KEPT_AFTER_END_MS = 24 * HOUR;
+/** The form is loaded within seconds after its session was created. */
+const RECENT_MS = MINUTE;
 
 /** A submission of the card form. `attempt`: a UUID that the form makes for each press of the button. */
 export interface Submission extends Entry {
@@ -83,6 +86,7 @@ export class CaptureSessions {
   readonly #accounts: Accounts;
   /** Each of the three requests of a form needs its account. */
   readonly #cachedAccounts: Cache<string, Account>;
+  readonly #recent: RecentSettings;
   readonly #captures: Captures;
   readonly #vault: Vault;
   readonly #outbox: Outbox | undefined;
@@ -104,6 +108,7 @@ export class CaptureSessions {
     this.#random = options.random;
     this.#accounts = options.accounts;
     this.#cachedAccounts = new Cache({ clock: options.clock, max: MAX_CACHED_TENANTS, ttlMs: SETTINGS_TTL_MS });
+    this.#recent = new Cache({ clock: options.clock, max: LIMITS.recentSessions, ttlMs: RECENT_MS });
     this.#captures = options.captures;
     this.#vault = options.vault;
     this.#outbox = options.outbox;
@@ -127,7 +132,9 @@ export class CaptureSessions {
       attempt: undefined,
       result: undefined,
     };
-    transaction.write(await insertSession(this.#keyring, session, digestOf(secret)));
+    const { write, ...unsealed } = await insertSession(this.#keyring, session, digestOf(secret));
+    transaction.write(write);
+    transaction.afterCommit(async () => this.#recent.set(session.id, unsealed));
     transaction.record(sessionEvent('capture-session.created', session, { result: settings.goal.result }));
     return { session, secret };
   }
@@ -175,7 +182,11 @@ export class CaptureSessions {
 
   /** Finds the pages that may frame the form of a session, whatever its status; undefined for an unknown or removed one. */
   async findOrigins(id: string): Promise<readonly string[] | undefined> {
-    return (await this.#findPresent(id))?.session.settings.allowedOrigins;
+    const recent = this.#recent.peek(id);
+    // No session is removed before its time is over, whatever ended it.
+    const isPresent = recent !== undefined && this.#time.steadyNow() < recent.created.expiresAt;
+    const { settings } = isPresent ? recent : ((await this.#findPresent(id))?.session ?? {});
+    return settings?.allowedOrigins;
   }
 
   /** Returns the session when the secret is its own. Throws `unknown_session`, and `session_secret` for any other. */
@@ -189,7 +200,7 @@ export class CaptureSessions {
   }
 
   async #findPresent(id: string): Promise<StoredSession | undefined> {
-    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id) : undefined;
+    const stored = ID.test(id) ? await findSessionById(this.#database, this.#keyring, id, this.#recent) : undefined;
     return stored === undefined || this.#isRemovable(stored.session) ? undefined : stored;
   }
 

@@ -2,6 +2,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
 import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
+import type { Cache } from '../storage/cache.ts';
 import {
   blob,
   blobOrNull,
@@ -71,20 +72,30 @@ const tenantOf = (row: Row): Tenant => ({
   environment: text(row, 'environment') as Environment,
 });
 
-const recordContext = (row: Row): EncryptionContext =>
-  contextOf(
-    tenantOf(row),
-    text(row, 'id'),
-    'record',
-    ...boundParts(integer(row, 'created_at'), integer(row, 'expires_at'), blob(row, 'secret')),
-  );
+/** The columns that a session is inserted with. They never change. */
+interface CreatedRow {
+  readonly tenant: Tenant;
+  readonly id: string;
+  readonly record: Uint8Array;
+  readonly secret: Uint8Array;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+}
+
+const createdRowOf = (row: Row): CreatedRow => ({
+  tenant: tenantOf(row),
+  id: text(row, 'id'),
+  record: blob(row, 'record'),
+  secret: blob(row, 'secret'),
+  createdAt: integer(row, 'created_at'),
+  expiresAt: integer(row, 'expires_at'),
+});
 
 /** Binds the digest of the secret: another one in the database opens no session. */
-const boundParts = (createdAt: number, expiresAt: number, secret: Uint8Array): string[] => [
-  String(createdAt),
-  String(expiresAt),
-  Buffer.from(secret).toString('hex'),
-];
+const createdContext = ({ tenant, id, createdAt, expiresAt, secret }: Omit<CreatedRow, 'record'>): EncryptionContext =>
+  contextOf(tenant, id, 'record', String(createdAt), String(expiresAt), Buffer.from(secret).toString('hex'));
+
+const recordContext = (row: Row): EncryptionContext => createdContext(createdRowOf(row));
 
 const resultContext = (row: Row): EncryptionContext =>
   contextOf(tenantOf(row), text(row, 'id'), 'result', textOrNull(row, 'attempt') ?? '');
@@ -100,20 +111,31 @@ export const SEALED_COLUMNS: readonly SealedColumns[] = [
   },
 ];
 
+/** The settings of a session, with the columns that they were sealed into. */
+export interface UnsealedSettings {
+  readonly created: CreatedRow;
+  readonly settings: SessionSettings;
+}
+
+/** Settings of recent sessions, by id. Each of the requests of a form needs them, and they never change. */
+export type RecentSettings = Cache<string, UnsealedSettings>;
+
 /** A session with the digest of its secret. */
 export interface StoredSession {
   readonly session: Session;
   readonly secret: Uint8Array;
 }
 
+/** Returns the write that inserts a session, and its settings as the row has them. */
 export async function insertSession(
   keyring: Keyring,
   { id, tenant, settings, createdAt, expiresAt }: Session,
   secret: Uint8Array,
-): Promise<Write> {
-  const context = contextOf(tenant, id, 'record', ...boundParts(createdAt, expiresAt, secret));
+): Promise<UnsealedSettings & { readonly write: Write }> {
+  const context = createdContext({ tenant, id, secret, createdAt, expiresAt });
   const record = await sealJson(keyring, tenant, PURPOSE, context, settings);
-  return write(INSERT, [tenant.account, tenant.environment, id, record, secret, createdAt, expiresAt], 1);
+  const values = [tenant.account, tenant.environment, id, record, secret, createdAt, expiresAt];
+  return { write: write(INSERT, values, 1), created: { tenant, id, record, secret, createdAt, expiresAt }, settings };
 }
 
 export async function findSession(
@@ -131,9 +153,10 @@ export async function findSessionById(
   database: Database,
   keyring: Keyring,
   id: string,
+  recent?: RecentSettings,
 ): Promise<StoredSession | undefined> {
   const [row] = await database.read(FIND_BY_ID, id);
-  return unsealFound(keyring, row);
+  return unsealFound(keyring, row, recent);
 }
 
 /** A row of a list; the session is undefined when its row was altered in the database. */
@@ -161,23 +184,26 @@ export async function listSessions(
 }
 
 /** Throws `UnsealError` when the row was altered in the database. */
-async function unsealFound(keyring: Keyring, row: Row | undefined): Promise<StoredSession | undefined> {
+async function unsealFound(
+  keyring: Keyring,
+  row: Row | undefined,
+  recent?: RecentSettings,
+): Promise<StoredSession | undefined> {
   if (row === undefined) return undefined;
-  const stored = await unsealSession(keyring, row);
+  const stored = await unsealSession(keyring, row, recent);
   if (stored === undefined) throw new UnsealError();
   return stored;
 }
 
 /** Returns undefined when the row was altered in the database. */
-async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession | undefined> {
-  const tenant = tenantOf(row);
-  const [id, createdAt, expiresAt] = [text(row, 'id'), integer(row, 'created_at'), integer(row, 'expires_at')];
-  const unseal = <T extends object>(context: EncryptionContext, sealed: Uint8Array): Promise<T | undefined> =>
-    unsealJson<T>(keyring, tenant, PURPOSE, context, sealed);
-  const settings = await unseal<SessionSettings>(recordContext(row), blob(row, 'record'));
+async function unsealSession(keyring: Keyring, row: Row, recent?: RecentSettings): Promise<StoredSession | undefined> {
+  const created = createdRowOf(row);
+  const { tenant, id, createdAt, expiresAt, secret } = created;
+  const settings = await unsealSettings(keyring, created, recent);
   const attempt = textOrNull(row, 'attempt');
   const sealedResult = blobOrNull(row, 'result');
-  const result = sealedResult && (await unseal<SessionResult>(resultContext(row), sealedResult));
+  const result =
+    sealedResult && (await unsealJson<SessionResult>(keyring, tenant, PURPOSE, resultContext(row), sealedResult));
   if (settings === undefined || (sealedResult !== undefined && result === undefined)) return undefined;
   const session: Session = {
     ...{ id, tenant, settings, createdAt, expiresAt, attempt, result },
@@ -185,8 +211,30 @@ async function unsealSession(keyring: Keyring, row: Row): Promise<StoredSession 
     attempts: integer(row, 'attempts'),
     endedAt: integerOrNull(row, 'ended_at'),
   };
-  return { session, secret: blob(row, 'secret') };
+  return { session, secret };
 }
+
+/** Returns undefined when the row was altered in the database: recent settings are those of an equal row alone. */
+async function unsealSettings(
+  keyring: Keyring,
+  created: CreatedRow,
+  recent: RecentSettings | undefined,
+): Promise<SessionSettings | undefined> {
+  const { tenant, id, record } = created;
+  const known = recent?.peek(id);
+  if (known !== undefined && isEqual(known.created, created)) return known.settings;
+  const settings = await unsealJson<SessionSettings>(keyring, tenant, PURPOSE, createdContext(created), record);
+  if (settings !== undefined) recent?.set(id, { created, settings });
+  return settings;
+}
+
+const isEqual = (one: CreatedRow, other: CreatedRow): boolean =>
+  one.tenant.account === other.tenant.account &&
+  one.tenant.environment === other.tenant.environment &&
+  one.createdAt === other.createdAt &&
+  one.expiresAt === other.expiresAt &&
+  Buffer.compare(one.secret, other.secret) === 0 &&
+  Buffer.compare(one.record, other.record) === 0;
 
 const condition = ({ tenant, id, attempts }: Session, now: number): Value[] => [
   tenant.account,

@@ -1,4 +1,4 @@
-import { isAllowed, normalizeAddress } from '../accounts/allow-list.ts';
+import { buildNetworkCheck, normalizeAddress } from '../accounts/allow-list.ts';
 import { type Clock, MINUTE } from '../kernel/clock.ts';
 import { subscriberNetwork } from '../kernel/network.ts';
 
@@ -27,10 +27,8 @@ interface ConnectionLimitOptions {
  * Returns a check for addresses whose connections are not counted: this machine, and proxies that represent many
  * clients.
  */
-export const exemptAddresses =
-  (trustedProxies: readonly string[]): ((address: string) => boolean) =>
-  (address) =>
-    isAllowed(LOOPBACK, address) || isAllowed(trustedProxies, address);
+export const exemptAddresses = (trustedProxies: readonly string[]): ((address: string) => boolean) =>
+  buildNetworkCheck([...LOOPBACK, ...trustedProxies]);
 
 /** Limits the connections that one address has open at a listener. */
 export class ConnectionLimit {

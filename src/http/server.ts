@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { isAllowed } from '../accounts/allow-list.ts';
+import { buildNetworkCheck } from '../accounts/allow-list.ts';
 import type { Random } from '../kernel/clock.ts';
 import { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -67,7 +67,7 @@ export function createBaseServer(options: ServerOptions): HttpServer {
     bodyLimit: LIMITS.bodyBytes,
     requestIdHeader: false,
     genReqId: (raw) => chooseRequestId(raw.headers['x-request-id'], options.random),
-    trustProxy: trustedProxies.length === 0 ? false : (address: string) => isAllowed(trustedProxies, address),
+    trustProxy: trustedProxies.length === 0 ? false : buildNetworkCheck(trustedProxies),
     exposeHeadRoutes: false,
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => sendUnrouted(options, error, request, reply as FastifyReply),

@@ -85,12 +85,14 @@ export interface BrandInfo {
 
 const UNKNOWN: BrandInfo = { brand: 'unknown', lengths: UNKNOWN_LENGTHS, cvvDigits: undefined, groups: FOURS };
 
-function isInRange(digits: string, range: string): boolean {
-  const [low = '', high = low] = range.split('-');
+/** Split once: a submission looks for its brand three times. */
+const SPLIT_RULES = RULES.map((rule) => ({ rule, ranges: rule.ranges.map((range) => range.split('-')) }));
+
+function isInRange(digits: string, [low = '', high = low]: readonly string[]): boolean {
   const start = digits.slice(0, low.length);
   return start.length === low.length && start >= low && start <= high;
 }
 
 /** `digits`: the whole number or its beginning. */
 export const brandOf = (digits: string): BrandInfo =>
-  RULES.find(({ ranges }) => ranges.some((range) => isInRange(digits, range))) ?? UNKNOWN;
+  SPLIT_RULES.find(({ ranges }) => ranges.some((range) => isInRange(digits, range)))?.rule ?? UNKNOWN;

@@ -346,6 +346,8 @@ export const LIMITS = {
   sessionMinutes: 60,
   /** Refused submissions with which a session fails. */
   sessionAttempts: 10,
+  /** Sessions of the card form whose settings are in memory. */
+  recentSessions: 1000,
   /** Documents of the card form, one for each set of origins, that are compressed and in memory. */
   cachedCardForms: 200,
   /** Body of a submission of the card form. */

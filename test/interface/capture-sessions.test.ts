@@ -5,9 +5,11 @@ import { createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { CaptureSessions } from '../../src/capture-sessions/capture-sessions.ts';
 import { Captures } from '../../src/captures/captures.ts';
+import { hashSecret } from '../../src/crypto/fingerprint.ts';
 import { cardFormHeaders } from '../../src/http/card-form.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { type Value, write } from '../../src/storage/database.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { readAuditRecords } from '../fixtures/audit-records.ts';
 import { Search, withoutRandomTexts } from '../fixtures/canaries.ts';
@@ -204,6 +206,34 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.equal((await show(session)).status, 'open');
   });
 
+  test('whose rows were altered are refused, although their settings were unsealed before', async () => {
+    const other = await open({ ...CAPTURE, amount: 1 });
+    const forged = Buffer.from(hashSecret('capture session', other.secret));
+    const [{ record } = {}] = await service.core.database.read(
+      'select record from capture_sessions where id = ?',
+      other.id,
+    );
+    const alterations: [string, Value][] = [
+      ['secret', forged],
+      ['record', record ?? null],
+      ['created_at', 1],
+      ['account', 0],
+      ['environment', 0],
+      ['expires_at', Date.now() + DAY],
+    ];
+    for (const [column, value] of alterations) {
+      const session = await open();
+      assert.equal((await form('GET', session, '/session')).status, 200);
+      const sql = `update capture_sessions set ${column} = ? where id = ?`;
+      await service.core.database.commit({ writes: [write(sql, [value, session.id])] });
+      const secret = column === 'secret' ? other.secret : session.secret;
+      for (const each of [session, { ...session, secret }]) {
+        assert.equal((await form('GET', each, '/session')).status, 500, column);
+        assert.equal((await submit(each)).status, 500, column);
+      }
+    }
+  });
+
   test('expire at their time, and are removed a day after', async () => {
     const session = await open({ ...CAPTURE, expires_in: 1 });
     service.advance(MINUTE);
@@ -252,8 +282,11 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
   test('that ended before their time are unknown a day after their end, and removed a day after their time', async () => {
     const session = await open({ ...CAPTURE, expires_in: 60 });
     assert.equal((await submit(session)).status, 200);
-    service.advance(DAY);
+    service.advance(DAY - 20 * SECOND);
+    assert.equal((await form('GET', session, '')).status, 200, 'the settings were unsealed less than a minute ago');
+    service.advance(20 * SECOND);
     assert.equal((await service.call('GET', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 400);
+    assert.equal((await form('GET', session, '')).status, 404);
     assert.equal((await submit(session)).status, 404);
     service.advance(HOUR);
     await untilPasses(async () => assert.equal(await rowsOf(session), 0));
