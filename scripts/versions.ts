@@ -43,7 +43,22 @@ export function assertFollows(present: string, next: string): void {
 /** The texts of the files that state the version, by path. */
 export type VersionFiles = Readonly<Record<(typeof VERSION_FILES)[number], string>>;
 
-export const VERSION_FILES = ['package.json', 'sdk/package.json', 'package-lock.json'] as const;
+export const VERSION_FILES = [
+  'package.json',
+  'sdk/package.json',
+  'package-lock.json',
+  'deploy/compose.yaml',
+  'deploy/kubernetes/20-deployment.yaml',
+] as const;
+
+/**
+ * Matches the version of the image in a file of `deploy/`. The image is the one that is built from the same state, also between two releases: a file may
+ * set what the release before does not know.
+ */
+const IMAGE_VERSION = /(?<=\/cardvault:)[0-9a-z][0-9a-z.-]*/g;
+
+const imageVersionOf = (text: string): string | undefined => text.match(IMAGE_VERSION)?.[0];
+const withImageVersion = (text: string, version: string): string => text.replace(IMAGE_VERSION, version);
 
 /** Returns each place that states the version, with what it states. The OpenAPI document takes it from package.json. */
 export function listStated(files: VersionFiles): Record<string, unknown> {
@@ -54,6 +69,8 @@ export function listStated(files: VersionFiles): Record<string, unknown> {
     'package-lock.json': lock.version,
     'package-lock.json packages[""]': lock.packages[''].version,
     'package-lock.json packages["sdk"]': lock.packages['sdk'].version,
+    'deploy/compose.yaml': imageVersionOf(files['deploy/compose.yaml']),
+    'deploy/kubernetes/20-deployment.yaml': imageVersionOf(files['deploy/kubernetes/20-deployment.yaml']),
   };
 }
 
@@ -75,5 +92,7 @@ export function withVersion(files: VersionFiles, version: string): VersionFiles 
       own(document.packages['']);
       own(document.packages['sdk']);
     }),
+    'deploy/compose.yaml': withImageVersion(files['deploy/compose.yaml'], version),
+    'deploy/kubernetes/20-deployment.yaml': withImageVersion(files['deploy/kubernetes/20-deployment.yaml'], version),
   };
 }

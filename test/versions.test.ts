@@ -16,7 +16,7 @@ const files = Object.fromEntries(
 ) as Parameters<typeof listStated>[0];
 
 describe('the version', () => {
-  test('is the same in the service, the client, the lock and the OpenAPI document', () => {
+  test('is the same in the service, the client, the lock, the images of deploy/ and the OpenAPI document', () => {
     const { info } = buildOpenApi(ENDPOINTS, VERSION, () => 'https://localhost');
     const stated = { ...listStated(files), service: VERSION, openapi: info.version };
     for (const [place, version] of Object.entries(stated)) assert.equal(version, VERSION, place);
