@@ -27,11 +27,23 @@ const inlineLimits = {
     code.replace(/\bLIMITS((?:\.[A-Za-z]+)+)/g, (_, path: string) => JSON.stringify(limitNamed(path))),
 };
 
-async function bundle(vite: Vite, entry: string): Promise<string> {
+/**
+ * Fails the build when a package becomes a part of the card form. Pages are pinned to its scripts, which run beside card numbers, and
+ * the list of licenses of a release names the packages of the console alone.
+ */
+const refusePackages = {
+  name: 'refuse-packages',
+  load: (id: string): null => {
+    if (id.includes('/node_modules/')) throw new Error(`the card form must contain no package, and imports ${id}`);
+    return null;
+  },
+};
+
+export async function bundle(vite: Vite, entry: string): Promise<string> {
   const built = await vite.build({
     configFile: false,
     logLevel: 'warn',
-    plugins: [inlineLimits],
+    plugins: [refusePackages, inlineLimits],
     root: folder,
     build: {
       write: false,

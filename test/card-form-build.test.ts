@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import * as vite from 'vite';
-import { buildScript, nameOf } from '../scripts/build-card-form.ts';
+import { buildScript, bundle, nameOf } from '../scripts/build-card-form.ts';
 
 const FOLDER = join(import.meta.dirname, '..', 'card-form');
 const RELEASED = join(FOLDER, 'released');
@@ -27,6 +27,9 @@ describe('the files of the card form', () => {
     const { script } = JSON.parse(readFileSync(join(RELEASED, 'present.json'), 'utf8'));
     assert.equal(nameOf(await buildScript(vite)), script);
   });
+
+  test('no package becomes a part of them', () =>
+    assert.rejects(bundle(vite, '../node_modules/ipaddr.js/lib/ipaddr.js'), /must contain no package/));
 
   test('the document of the form stays small', () => {
     const document = readFileSync(join(FOLDER, 'dist', 'form.html'));
