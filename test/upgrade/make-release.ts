@@ -13,7 +13,7 @@ import { ALL_TABLES } from '../fixtures/tables.ts';
 import { withoutCards } from './cards.ts';
 import type { ExpectedVault } from './expected-vault.ts';
 import { populate } from './populate.ts';
-import { type DatabaseKind, PROGRAM, RELEASES } from './releases.ts';
+import { type DatabaseKind, isKept, PROGRAM, RELEASES } from './releases.ts';
 
 /**
  * Keeps the present state as a release, for the tests of upgrades from it: its program, and a vault over each database that it
@@ -56,9 +56,8 @@ function packProgram(): void {
   const files = run('git', ['ls-files', '-z', ...PROGRAM], { cwd: ROOT })
     .toString('utf8')
     .split('\0');
-  const isNeeded = (file: string): boolean =>
-    file !== '' && !file.endsWith('.test.ts') && !/^(console|card-form)\/web\/|^card-form\/src\//.test(file);
-  for (const file of files.filter(isNeeded)) cpSync(join(ROOT, file), join(folder, file), { preserveTimestamps: true });
+  for (const file of files.filter((each) => each !== '' && isKept(each)))
+    cpSync(join(ROOT, file), join(folder, file), { preserveTimestamps: true });
   const own = join(folder, 'package.json');
   writeFileSync(own, `${JSON.stringify({ ...manifest, version: release }, undefined, 2)}\n`);
   pack(

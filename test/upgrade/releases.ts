@@ -15,7 +15,8 @@ import type { ExpectedVault } from './expected-vault.ts';
 /**
  * Releases and the vaults that they left. Each has a folder: `program.tgz`, its sources as they were released, with its own
  * lock of dependencies; `vault-sqlite.tgz`, a data directory; `vault-postgres.sql.gz` with `vault-postgres.key`; and what the
- * release has acknowledged, in `expected-….json`. All of it is made by `make-release.ts`.
+ * release has acknowledged, in `expected-….json`. All of it is made by `make-release.ts`. `commit` names the commit that was
+ * released, which has the folder in it and is therefore named in a later one.
  */
 const ROOT = join(import.meta.dirname, '..', '..');
 export const RELEASES = join(ROOT, 'test', 'fixtures', 'releases');
@@ -27,11 +28,19 @@ export type DatabaseKind = 'sqlite' | 'postgres';
 /** The parts of a program that a release needs without a browser. */
 export const PROGRAM = ['bin', 'src', 'console', 'card-form', 'sdk', 'package.json', 'package-lock.json'];
 
+/** Returns true for a file of these parts that the archive has: no test, and nothing that only a browser loads. */
+export const isKept = (path: string): boolean =>
+  !path.endsWith('.test.ts') && !/^(console|card-form)\/web\/|^card-form\/src\//.test(path);
+
 /** Returns the versions of all releases that have a folder, oldest first. */
 export const listReleases = (): string[] =>
   globSync('*/program.tgz', { cwd: RELEASES })
     .map((path) => dirname(path))
     .sort(compareVersions);
+
+/** Returns the versions of all kept releases that the project has moved on from, oldest first. */
+export const listFinalReleases = (): string[] =>
+  listReleases().filter((release) => compareVersions(release, VERSION) < 0);
 
 /**
  * The reason why a kept release is not tested yet; undefined when it is: a release is final when the version of the project has
@@ -47,6 +56,9 @@ export function whyNotFinal(release: string): string | undefined {
 }
 
 const folderOf = (release: string): string => join(RELEASES, release);
+
+/** Returns the commit that a release was made of. */
+export const readCommit = (release: string): string => readFileSync(join(folderOf(release), 'commit'), 'utf8').trim();
 
 /** Returns what the release acknowledged in its vault of this kind, with cards in clear. */
 export const readExpected = (release: string, kind: DatabaseKind): ExpectedVault =>
@@ -74,6 +86,10 @@ function unpack(archive: string, folder: string, ...paths: readonly string[]): v
   if (status !== 0) throw new Error(`${basename(archive)}: ${stderr}`);
 }
 
+/** Unpacks the sources of a release, without its dependencies. */
+export const unpackSources = (release: string, folder: string): void =>
+  unpack(join(folderOf(release), 'program.tgz'), folder);
+
 /** Unpacks the data directory that the release left over SQLite. */
 export const unpackVault = (release: string, folder: string): void =>
   unpack(join(folderOf(release), 'vault-sqlite.tgz'), folder);
@@ -95,7 +111,7 @@ export interface ReleasedProgram {
  * otherwise installed.
  */
 export function unpackProgram(release: string, folder: string): ReleasedProgram {
-  unpack(join(folderOf(release), 'program.tgz'), folder);
+  unpackSources(release, folder);
   provideDependencies(folder);
   return { folder, bin: join(folder, 'bin', 'cardvault.mjs') };
 }
