@@ -1,13 +1,25 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, globSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import { toDebianVersion } from '../../scripts/release/debian.ts';
+import { sha256Of } from '../../scripts/release/node-binary.ts';
+import { listFiles } from '../../scripts/release/run.ts';
 import { cloneAgain, cloneCheckout, makeRelease, newLargeFolder, whyNoRelease } from '../fixtures/release.ts';
 import { onlyLong } from '../scope.ts';
 
@@ -16,13 +28,37 @@ import { onlyLong } from '../scope.ts';
 const ROOT = join(import.meta.dirname, '..', '..');
 const VECTORS = join(ROOT, 'test', 'vectors', 'cyclonedx');
 const PLATFORM = `${process.platform}-${process.arch}`;
-const ARCHITECTURE = process.arch === 'x64' ? 'amd64' : process.arch;
+const OTHER_PLATFORM = process.arch === 'x64' ? 'linux-arm64' : 'linux-x64';
+const ARCHITECTURES: Readonly<Record<string, string>> = { 'linux-x64': 'amd64', 'linux-arm64': 'arm64' };
+const ARCHITECTURE = ARCHITECTURES[PLATFORM];
+/** `e_machine` of the header of a program (ELF), and where it is. */
+const MACHINES: Readonly<Record<string, number>> = { 'linux-x64': 62, 'linux-arm64': 183 };
+const MACHINE_OFFSET = 18;
+/** A sentence or heading of each license that the packages of a release are under. */
+const LICENSE_TEXT =
+  /Permission is hereby granted, free of charge|Permission to use, copy, modify,|Redistribution and use in source and binary forms|TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION|SIL OPEN FONT LICENSE/i;
+/** Packages that contain no text of the license that they name. */
+const WITHOUT_TEXT = ['abstract-logging', 'react-remove-scroll-bar', 'saxes'];
 const SIGNER = 'releases@cardvault';
 const CARD = '4111111111111111';
 const skip = onlyLong || whyNoRelease();
 
 interface Sbom {
   readonly components: readonly { readonly name: string; readonly version: string }[];
+}
+
+interface License {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Returns the sections of `LICENSES.txt`, with the spaces of a line between all words. */
+function parseLicenses(text: string): License[] {
+  const sections = text.split(/\n={80}\n(?=\S+ \S+ \((?:service|console)\)\n)/).slice(1);
+  return sections.map((section) => {
+    const [heading = '', ...rest] = section.split(`\n${'='.repeat(80)}\n`);
+    return { name: heading.split(' ')[0] ?? '', text: rest.join('\n').replace(/\s+/g, ' ') };
+  });
 }
 
 describe('a release', { skip, timeout: 3_600_000 }, () => {
@@ -34,6 +70,10 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
   const allowed = join(folder, 'allowed_signers');
   const unpacked = join(folder, `cardvault-${version}`);
   const sbom = (): Sbom => JSON.parse(readFileSync(join(first, `${name}.cdx.json`), 'utf8'));
+  const verify = (of: string, input: Buffer, namespace = 'cardvault-release'): number | null => {
+    const args = ['-Y', 'verify', '-f', allowed, '-I', SIGNER, '-n', namespace, '-s', join(of, 'SHA256SUMS.sig')];
+    return spawnSync('ssh-keygen', args, { input }).status;
+  };
 
   before(async () => {
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', SIGNER, '-f', key]);
@@ -66,13 +106,9 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
 
   test('is verified by its signature and digests, and is not after a change', () => {
     const sums = readFileSync(join(first, 'SHA256SUMS'));
-    const verify = (input: Buffer, namespace = 'cardvault-release'): number | null => {
-      const args = ['-Y', 'verify', '-f', allowed, '-I', SIGNER, '-n', namespace, '-s', join(first, 'SHA256SUMS.sig')];
-      return spawnSync('ssh-keygen', args, { input }).status;
-    };
-    assert.equal(verify(sums), 0);
-    assert.notEqual(verify(Buffer.concat([sums, Buffer.from('\n')])), 0);
-    assert.notEqual(verify(sums, 'file'), 0);
+    assert.equal(verify(first, sums), 0);
+    assert.notEqual(verify(first, Buffer.concat([sums, Buffer.from('\n')])), 0);
+    assert.notEqual(verify(first, sums, 'file'), 0);
     const check = (): number | null =>
       spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: second }).status;
     assert.equal(check(), 0);
@@ -80,7 +116,7 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
     assert.notEqual(check(), 0);
   });
 
-  test('lists its components by the schema of CycloneDX, and each with its license', () => {
+  test('lists its components by the schema of CycloneDX, and each with the text of its license', () => {
     const schemas = ['spdx', 'jsf-0.82', 'bom-1.5'].map((each) =>
       JSON.parse(readFileSync(join(VECTORS, `${each}.schema.json`), 'utf8')),
     );
@@ -95,6 +131,12 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
     assert.equal(validate({ ...sbom(), specVersion: 1 }), false);
     const licenses = readFileSync(join(unpacked, 'LICENSES.txt'), 'utf8');
     for (const each of sbom().components) assert.ok(licenses.includes(`\n${each.name} ${each.version} (`), each.name);
+    const sections = parseLicenses(licenses);
+    assert.equal(sections.length, sbom().components.length);
+    const without = sections.filter(({ text }) => !LICENSE_TEXT.test(text)).map((each) => each.name);
+    assert.deepEqual(without.sort(), WITHOUT_TEXT);
+    const node = sections.find((each) => each.name === `node-${PLATFORM}`);
+    assert.match(node?.text ?? '', /^ ?Node\.js is licensed for use as follows: .* V8, located at deps\/v8/);
   });
 
   test('has the packages that the service loads, all of them listed, and no others', () => {
@@ -176,6 +218,65 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
     const digest = execFileSync('sha256sum', [program], { cwd: unpacked, encoding: 'utf8' }).slice(0, 64);
     assert.equal(programSha256, digest);
     assert.deepEqual(JSON.parse(readFileSync(join(unpacked, 'provenance.json'), 'utf8')), predicate.buildDefinition);
+  });
+
+  describe('with the one for the other platform in the same folder', () => {
+    const both = join(folder, 'both');
+    const other = `cardvault-${version}-${OTHER_PLATFORM}`;
+    const debian = `cardvault_${toDebianVersion(version)}_${ARCHITECTURES[OTHER_PLATFORM]}.deb`;
+    const unpackedOther = join(folder, 'other platform', `cardvault-${version}`);
+    const program = (platform: string): string => join('node_modules', `node-${platform}`, 'bin', 'node');
+
+    before(async () => {
+      cpSync(first, both, { recursive: true });
+      await makeRelease(join(folder, 'one'), ['--deb', '--key', key, '--platform', OTHER_PLATFORM, '--out', both]);
+      mkdirSync(join(folder, 'other platform'));
+      execFileSync('tar', ['-xzf', join(both, `${other}.tgz`), '-C', join(folder, 'other platform')]);
+    });
+
+    test('has digests and a signature over both platforms', () => {
+      const sums = readFileSync(join(both, 'SHA256SUMS'), 'utf8');
+      const names = [...readdirSync(first), `${other}.cdx.json`, `${other}.provenance.json`, `${other}.tgz`, debian];
+      assert.deepEqual(readdirSync(both).sort(), names.sort());
+      const named = sums
+        .trim()
+        .split('\n')
+        .map((line) => line.slice(66));
+      assert.deepEqual(named.sort(), names.filter((each) => !each.startsWith('SHA256SUMS')).sort());
+      assert.equal(spawnSync('sha256sum', ['--check', '--strict', 'SHA256SUMS'], { cwd: both }).status, 0);
+      assert.equal(verify(both, Buffer.from(sums)), 0);
+    });
+
+    test('has the Node and the Debian architecture of each', () => {
+      for (const [platform, tree] of [
+        [PLATFORM, unpacked],
+        [OTHER_PLATFORM, unpackedOther],
+      ] as const)
+        assert.equal(readFileSync(join(tree, program(platform))).readUInt16LE(MACHINE_OFFSET), MACHINES[platform]);
+      const fields = execFileSync('dpkg-deb', ['--field', join(both, debian), 'Architecture', 'Version']);
+      const stated = `Architecture: ${ARCHITECTURES[OTHER_PLATFORM]}\nVersion: ${toDebianVersion(version)}\n`;
+      assert.equal(fields.toString('utf8'), stated);
+      const { predicate } = JSON.parse(readFileSync(join(both, `${other}.provenance.json`), 'utf8'));
+      const { annotations } = predicate.buildDefinition.resolvedDependencies[1];
+      assert.equal(annotations.programSha256, sha256Of(join(unpackedOther, program(OTHER_PLATFORM))));
+    });
+
+    test('has the same files but for Node', () => {
+      const isOfNode = (path: string): boolean => /^node_modules\/node-linux-[^/]+\//.test(path);
+      const paths = listFiles(unpacked).filter((path) => !isOfNode(path));
+      assert.deepEqual(
+        listFiles(unpackedOther).filter((path) => !isOfNode(path)),
+        paths,
+      );
+      const read = (tree: string, path: string): string => readFileSync(join(tree, path), 'latin1');
+      const differing = paths.filter((path) => read(unpacked, path) !== read(unpackedOther, path));
+      // They describe Node.
+      assert.deepEqual(differing, ['LICENSES.txt', 'package.json', 'provenance.json', 'sbom.cdx.json']);
+      for (const path of ['LICENSES.txt', 'package.json'])
+        assert.equal(read(unpackedOther, path).replaceAll(OTHER_PLATFORM, PLATFORM), read(unpacked, path), path);
+      const components = ({ components: all }: Sbom) => all.filter((each) => !each.name.startsWith('node-linux-'));
+      assert.deepEqual(components(JSON.parse(read(unpackedOther, 'sbom.cdx.json'))), components(sbom()));
+    });
   });
 
   test('has a unit with an exposure below 2.0', {
