@@ -224,14 +224,18 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
     const both = join(folder, 'both');
     const other = `cardvault-${version}-${OTHER_PLATFORM}`;
     const debian = `cardvault_${toDebianVersion(version)}_${ARCHITECTURES[OTHER_PLATFORM]}.deb`;
-    const unpackedOther = join(folder, 'other platform', `cardvault-${version}`);
     const program = (platform: string): string => join('node_modules', `node-${platform}`, 'bin', 'node');
+    /** The files of a platform as they are released: the ones that were started contain compiled sources as well. */
+    const treeOf = (platform: string): string => join(folder, platform, `cardvault-${version}`);
 
     before(async () => {
       cpSync(first, both, { recursive: true });
       await makeRelease(join(folder, 'one'), ['--deb', '--key', key, '--platform', OTHER_PLATFORM, '--out', both]);
-      mkdirSync(join(folder, 'other platform'));
-      execFileSync('tar', ['-xzf', join(both, `${other}.tgz`), '-C', join(folder, 'other platform')]);
+      for (const platform of [PLATFORM, OTHER_PLATFORM]) {
+        mkdirSync(join(folder, platform));
+        const archive = join(both, `cardvault-${version}-${platform}.tgz`);
+        execFileSync('tar', ['-xzf', archive, '-C', join(folder, platform)]);
+      }
     });
 
     test('has digests and a signature over both platforms', () => {
@@ -248,34 +252,33 @@ describe('a release', { skip, timeout: 3_600_000 }, () => {
     });
 
     test('has the Node and the Debian architecture of each', () => {
-      for (const [platform, tree] of [
-        [PLATFORM, unpacked],
-        [OTHER_PLATFORM, unpackedOther],
-      ] as const)
-        assert.equal(readFileSync(join(tree, program(platform))).readUInt16LE(MACHINE_OFFSET), MACHINES[platform]);
+      for (const platform of [PLATFORM, OTHER_PLATFORM]) {
+        const header = readFileSync(join(treeOf(platform), program(platform)));
+        assert.equal(header.readUInt16LE(MACHINE_OFFSET), MACHINES[platform], platform);
+      }
       const fields = execFileSync('dpkg-deb', ['--field', join(both, debian), 'Architecture', 'Version']);
       const stated = `Architecture: ${ARCHITECTURES[OTHER_PLATFORM]}\nVersion: ${toDebianVersion(version)}\n`;
       assert.equal(fields.toString('utf8'), stated);
       const { predicate } = JSON.parse(readFileSync(join(both, `${other}.provenance.json`), 'utf8'));
       const { annotations } = predicate.buildDefinition.resolvedDependencies[1];
-      assert.equal(annotations.programSha256, sha256Of(join(unpackedOther, program(OTHER_PLATFORM))));
+      assert.equal(annotations.programSha256, sha256Of(join(treeOf(OTHER_PLATFORM), program(OTHER_PLATFORM))));
     });
 
     test('has the same files but for Node', () => {
       const isOfNode = (path: string): boolean => /^node_modules\/node-linux-[^/]+\//.test(path);
-      const paths = listFiles(unpacked).filter((path) => !isOfNode(path));
+      const paths = listFiles(treeOf(PLATFORM)).filter((path) => !isOfNode(path));
       assert.deepEqual(
-        listFiles(unpackedOther).filter((path) => !isOfNode(path)),
+        listFiles(treeOf(OTHER_PLATFORM)).filter((path) => !isOfNode(path)),
         paths,
       );
-      const read = (tree: string, path: string): string => readFileSync(join(tree, path), 'latin1');
-      const differing = paths.filter((path) => read(unpacked, path) !== read(unpackedOther, path));
+      const read = (platform: string, path: string): string => readFileSync(join(treeOf(platform), path), 'latin1');
+      const differing = paths.filter((path) => read(PLATFORM, path) !== read(OTHER_PLATFORM, path));
       // They describe Node.
       assert.deepEqual(differing, ['LICENSES.txt', 'package.json', 'provenance.json', 'sbom.cdx.json']);
       for (const path of ['LICENSES.txt', 'package.json'])
-        assert.equal(read(unpackedOther, path).replaceAll(OTHER_PLATFORM, PLATFORM), read(unpacked, path), path);
+        assert.equal(read(OTHER_PLATFORM, path).replaceAll(OTHER_PLATFORM, PLATFORM), read(PLATFORM, path), path);
       const components = ({ components: all }: Sbom) => all.filter((each) => !each.name.startsWith('node-linux-'));
-      assert.deepEqual(components(JSON.parse(read(unpackedOther, 'sbom.cdx.json'))), components(sbom()));
+      assert.deepEqual(components(JSON.parse(read(OTHER_PLATFORM, 'sbom.cdx.json'))), components(sbom()));
     });
   });
 
