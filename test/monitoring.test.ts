@@ -208,7 +208,7 @@ function listExpressions(): string[] {
 
 /** Expressions of events that a service without traffic does not have, and of what operators configure. */
 const WITHOUT_EVENTS = [
-  /cardvault_(connections_refused|requests_unrecorded|payment_operations|processor_hosts_refused|webhook_attempts)/,
+  /cardvault_(connections_refused|pipelined_connections|requests_unrecorded|payment_operations|processor_hosts_refused|webhook_attempts)/,
   /cardvault_(swept_records|resealed_records|audit_verified|audit_unsent|backup|proxy_certificate|client_certificate)/,
   /^changes\(|route=~"\/v1\/payments\.\*"|status=~"5\.\."/,
 ];
