@@ -1,18 +1,29 @@
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fstatSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection } from './connection.ts';
-import { readLog } from './log-length.ts';
+import { endOfLog, readLog } from './log-length.ts';
 
 const OPTIONS = { longLog: 60, interval: 1 };
 const PAGE = 4096;
 /** One row takes about this many pages of the log. */
 const ROW_BYTES = 10 * PAGE;
 const PATIENCE = 2000;
+const MEBIBYTE = 2 ** 20;
 const ERASED = 'erased-'.repeat(8);
 
 describe('checkpoints', () => {
@@ -78,8 +89,37 @@ describe('checkpoints', () => {
     await insertUntil(() => length() < before / 2, rows);
   });
 
-  test('a scrub leaves an empty log, also of a long one', async () => {
-    for (let id = 0; id < 50; id++) insert(id);
+  /** Makes a log of more than a megabyte that contains what was erased. */
+  function erase(): void {
+    connection.database.exec('pragma secure_delete = on');
+    for (let id = 0; id < 300; id++)
+      connection
+        .statement('insert into a values (?, cast(? as blob))')
+        .run(id, ERASED.repeat(ROW_BYTES / ERASED.length));
+    connection.database.exec('delete from a');
+    assert.ok(readFileSync(`${path}-wal`).includes(ERASED) && statSync(`${path}-wal`).size > 4 * MEBIBYTE);
+  }
+
+  /** Opens a copy of the files as they are now, as a start after a crash does, and returns its number of rows. */
+  function countAfterCrash(): unknown {
+    const copied = join(directory, 'copied.db');
+    for (const part of ['', '-wal']) copyFileSync(path + part, copied + part);
+    const crashed = new Connection(copied, { readOnly: false });
+    try {
+      assert.equal(crashed.read('pragma integrity_check', [])[0]?.['integrity_check'], 'ok');
+      return crashed.read('select count(*) as number from a', [])[0]?.['number'];
+    } finally {
+      crashed.database.close();
+    }
+  }
+
+  const assertScrubbed = (): void => {
+    for (const part of ['', '-wal'])
+      assert.ok(!readFileSync(path + part).includes(ERASED), `erased data is in ${path}${part}`);
+  };
+
+  test('a scrub empties a short log', async () => {
+    for (let id = 0; id < 5; id++) insert(id);
     await checkpoints.scrub();
     assert.equal(statSync(`${path}-wal`).size, 0);
     connection.statement('delete from a').run();
@@ -87,14 +127,16 @@ describe('checkpoints', () => {
     assert.equal(statSync(`${path}-wal`).size, 0);
   });
 
+  test('a scrub leaves only its own commit of a long log', async () => {
+    erase();
+    await checkpoints.scrub();
+    assertScrubbed();
+    assert.equal(length(), 1);
+    assert.equal(countAfterCrash(), 0);
+  });
+
   test('a scrub beside commits removes what was erased before it, and a crash in the middle of it loses nothing', async () => {
-    const { database } = connection;
-    database.exec('pragma secure_delete = on');
-    for (let id = 0; id < 300; id++)
-      connection
-        .statement('insert into a values (?, cast(? as blob))')
-        .run(id, ERASED.repeat(ROW_BYTES / ERASED.length));
-    database.exec('delete from a');
+    erase();
     const sizes = new Set<number>();
     let [rows, isOver] = [0, false];
     const scrubbing = checkpoints.scrub().finally(() => {
@@ -104,17 +146,84 @@ describe('checkpoints', () => {
       if (rows < 20) connection.statement('insert into a values (?, ?)').run(rows++, 'b');
       await turn();
       sizes.add(statSync(`${path}-wal`).size);
-      const copied = join(directory, 'copied.db');
-      for (const part of ['', '-wal']) copyFileSync(path + part, copied + part);
-      const crashed = new Connection(copied, { readOnly: false });
-      assert.equal(crashed.read('select count(*) as number from a', [])[0]?.['number'], rows);
-      assert.equal(crashed.read('pragma integrity_check', [])[0]?.['integrity_check'], 'ok');
-      crashed.database.close();
+      assert.equal(countAfterCrash(), rows);
     }
     await scrubbing;
     assert.ok(sizes.size > 10, `the file had ${sizes.size} sizes`);
-    for (const part of ['', '-wal'])
-      assert.ok(!readFileSync(path + part).includes(ERASED), `erased data is in ${path}${part}`);
+    assertScrubbed();
+  });
+
+  test('a scrub cuts nothing of what another process commits between its steps', async () => {
+    erase();
+    const other = new Connection(path, { readOnly: false });
+    const exec = connection.database.exec.bind(connection.database);
+    let rows = 0;
+    connection.database.exec = (sql) => {
+      // The length of the log was read before.
+      if (sql === 'begin immediate' && rows < 50) other.statement('insert into a values (?, ?)').run(rows++, 'b');
+      exec(sql);
+    };
+    await checkpoints.scrub();
+    assert.equal(rows, 50);
+    assert.equal(countAfterCrash(), rows);
+    assert.equal(connection.read('select count(*) as number from a', [])[0]?.['number'], rows);
+    other.database.close();
+    assertScrubbed();
+  });
+
+  test('a scrub cuts nothing when the length of the log cannot be read', async () => {
+    erase();
+    const read = connection.read.bind(connection);
+    const { database } = connection;
+    const exec = database.exec.bind(database);
+    let steps = 0;
+    database.exec = (sql) => {
+      if (sql === 'begin immediate') steps++;
+      exec(sql);
+    };
+    connection.read = (sql, values) => {
+      if (steps > 1 && sql.includes('noop')) throw new Error('disk I/O error');
+      return read(sql, values);
+    };
+    await assert.rejects(checkpoints.scrub(), /disk I\/O error/);
+    connection.read = read;
+    assert.equal(countAfterCrash(), 0);
+    await checkpoints.scrub();
+    assertScrubbed();
+  });
+
+  test('a scrub knows the size of pages from the log', async () => {
+    for (const setting of ['journal_mode = delete', 'page_size = 8192']) connection.database.exec(`pragma ${setting}`);
+    connection.database.exec('vacuum');
+    connection.database.exec('pragma journal_mode = wal');
+    assert.equal(connection.read('pragma page_size', [])[0]?.['page_size'], 8192);
+    erase();
+    let [rows, isOver] = [0, false];
+    const scrubbing = checkpoints.scrub().finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; await turn()) connection.statement('insert into a values (?, ?)').run(rows++, 'b');
+    await scrubbing;
+    assert.equal(countAfterCrash(), rows);
+    assertScrubbed();
+  });
+
+  test('the end of a log is where its file says so, and nowhere else', () => {
+    for (let id = 0; id < 3; id++) insert(id);
+    const file = openSync(`${path}-wal`, 'r');
+    try {
+      const pages = length();
+      assert.equal(endOfLog(file, pages), fstatSync(file).size);
+      for (const wrong of [pages - 1, pages + 1, 1, 0, -1]) assert.equal(endOfLog(file, wrong), undefined);
+      // Behind the restarted log there are pages of the old one.
+      readLog(connection, 'restart');
+      connection.statement('insert into a values (?, ?)').run(3, 'b');
+      const left = length();
+      const end = endOfLog(file, left) ?? 0;
+      assert.ok(left < pages && end > 0 && end < fstatSync(file).size);
+    } finally {
+      closeSync(file);
+    }
   });
 
   test('a scrub fails while a reader needs the log, and succeeds later', async () => {

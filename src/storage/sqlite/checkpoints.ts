@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { closeSync, openSync, statSync, truncateSync } from 'node:fs';
+import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, type Connection } from './connection.ts';
-import { bytesOfLog, readLog, SHORT_LOG } from './log-length.ts';
+import { endOfLog, readLog, SHORT_LOG } from './log-length.ts';
 
 interface CheckpointOptions {
   /** Pages of log after which they are copied: long, so that hot pages are written back once and not a hundred times. */
@@ -14,12 +14,12 @@ interface CheckpointOptions {
 
 const DEFAULTS: CheckpointOptions = { longLog: 14_000, interval: 16 };
 const SCRUB_TIMEOUT_MS = 100;
+const IS_READ = 'the log could not be cleared while it is read';
 /** A file system releases this much in a millisecond or two, and 57 MB at once in 20 to 240. */
 const STEP_BYTES = 2 ** 20;
 /** It changes nothing, and SQLite writes its page. */
 const EMPTY_COMMIT = 'pragma user_version = 0';
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+const MAX_ATTEMPTS = 100;
 
 /**
  * Copies the write-ahead log of the writer into the database file, without a pause of the writer while thousands of pages are
@@ -61,45 +61,56 @@ export class Checkpoints {
   async scrub(): Promise<void> {
     if (this.#length() > SHORT_LOG) await this.#copy();
     const log = `${this.#path}-wal`;
-    if (sizeOf(log) > STEP_BYTES) await this.#shorten(log);
-    // Else commits have filled it again meanwhile, from the begin to the end.
-    if (sizeOf(log) <= STEP_BYTES) this.#checkpoint('truncate');
+    const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+    if (size <= STEP_BYTES) return this.#checkpoint('truncate');
+    const file = openSync(log, 'r+');
+    try {
+      this.#restart();
+      await this.#shorten(file);
+    } finally {
+      closeSync(file);
+    }
   }
 
   /**
-   * Removes the end of the file step by step, because no write can happen while the file system releases its pages. Before
-   * it, a commit has to be at the begin of the file: after a crash SQLite would take the rest of an old log for the whole.
+   * Begins the log again with a commit. Without the commit SQLite would take what is left of the old log for the whole after a
+   * crash.
    */
-  async #shorten(log: string): Promise<void> {
+  #restart(): void {
     this.#checkpoint('restart');
+    const { length } = readLog(this.#connection, 'noop');
+    this.#connection.database.exec(EMPTY_COMMIT);
+    // SQLite appends to the old log where a reader has begun between the two.
+    if (readLog(this.#connection, 'noop').length > length) throw new Error(IS_READ);
+  }
+
+  /** Removes the end of the file step by step, because no write can happen while the file system releases its pages. */
+  async #shorten(file: number): Promise<void> {
     const { database } = this.#connection;
-    database.exec(EMPTY_COMMIT);
-    for (let isLong = true; isLong; ) {
+    for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
       await turn();
-      const version = this.#dataVersion();
-      const end = bytesOfLog(this.#length());
-      // Nothing else can append to the log during a transaction for writing.
+      const { length } = readLog(this.#connection, 'noop');
+      // No connection can append to the log or restart it during a transaction for writing.
       database.exec('begin immediate');
       try {
-        const size = sizeOf(log);
-        isLong = size > Math.max(end, STEP_BYTES);
-        if (isLong && this.#dataVersion() === version) truncateSync(log, Math.max(end, size - STEP_BYTES));
+        const end = endOfLog(file, length);
+        const { size } = fstatSync(file);
+        // Another process may have committed since the length was read.
+        if (end === undefined) attempts++;
+        else if (size <= end) return;
+        else ftruncateSync(file, Math.max(end, size - STEP_BYTES));
       } finally {
         database.exec('rollback');
       }
     }
-  }
-
-  /** Changes with each commit of another connection. */
-  #dataVersion(): unknown {
-    return this.#connection.read('pragma data_version', [])[0]?.['data_version'];
+    throw new Error('the log could not be cleared beside other processes');
   }
 
   #checkpoint(mode: 'restart' | 'truncate'): void {
     const { database } = this.#connection;
     database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
     try {
-      if (readLog(this.#connection, mode).isBusy) throw new Error('the log could not be cleared while it is read');
+      if (readLog(this.#connection, mode).isBusy) throw new Error(IS_READ);
     } finally {
       database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
     }

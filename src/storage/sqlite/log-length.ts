@@ -1,14 +1,8 @@
+import { readSync } from 'node:fs';
 import type { Connection } from './connection.ts';
 
 /** Pages that one thread copies and flushes within a few milliseconds. */
 export const SHORT_LOG = 400;
-
-/** The header of the log, and a page in it, which has a header of its own. Source: SQLite's "WAL-mode File Format", 1. */
-const HEADER_BYTES = 32;
-const PAGE_BYTES = 24 + 4096;
-
-/** Returns the bytes of the file that this many pages of the log take. */
-export const bytesOfLog = (pages: number): number => (pages === 0 ? 0 : HEADER_BYTES + pages * PAGE_BYTES);
 
 /** The write-ahead log, in pages of 4 KiB. `checkpointed`: those of them that are in the database file. */
 interface Log {
@@ -36,4 +30,30 @@ export function readLog(connection: Connection, mode: keyof typeof STATEMENTS): 
     checkpointed: Number(row?.['checkpointed'] ?? 0),
     isBusy: row?.['busy'] !== 0,
   };
+}
+
+/** Where fields are in the file. Source: SQLite's "WAL-mode File Format", 1. */
+const HEADER = { bytes: 32, pageSizeAt: 8, saltsAt: 16 };
+const FRAME = { bytes: 24, saltsAt: 8 };
+const SALTS_BYTES = 8;
+
+/**
+ * Returns the length in bytes of a log with this many pages. The file itself has to agree, because what follows may be cut: the pages of
+ * a log have the salts of its header, and other ones after each restart. Returns undefined when the last page has others, or the next
+ * one the same.
+ */
+export function endOfLog(file: number, pages: number): number | undefined {
+  const header = read(file, 0, HEADER.bytes);
+  if (header === undefined || pages < 1) return undefined;
+  const pageBytes = FRAME.bytes + header.readUInt32BE(HEADER.pageSizeAt);
+  const salts = header.subarray(HEADER.saltsAt, HEADER.saltsAt + SALTS_BYTES);
+  const belongs = (page: number): boolean =>
+    read(file, HEADER.bytes + page * pageBytes + FRAME.saltsAt, SALTS_BYTES)?.equals(salts) ?? false;
+  return belongs(pages - 1) && !belongs(pages) ? HEADER.bytes + pages * pageBytes : undefined;
+}
+
+/** Returns undefined when the file is shorter. */
+function read(file: number, position: number, length: number): Buffer | undefined {
+  const bytes = Buffer.alloc(length);
+  return readSync(file, bytes, 0, length, position) === length ? bytes : undefined;
 }
