@@ -36,6 +36,7 @@ import {
   findSession,
   findSessionById,
   insertSession,
+  keepSettings,
   type ListedSession,
   listSessions,
   type RecentSettings,
@@ -48,7 +49,7 @@ const ID = /^cs_[0-9a-z]{24}$/;
 const SECRET_BYTES = 32;
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 const KEPT_AFTER_END_MS = 24 * HOUR;
-/** The form is loaded within seconds after its session was created. */
+/** The form is loaded within seconds after its session was created, and its requests follow each other. */
 const RECENT_MS = MINUTE;
 
 /** A submission of the card form. `attempt`: a UUID that the form makes for each press of the button. */
@@ -134,7 +135,7 @@ export class CaptureSessions {
     };
     const { write, ...unsealed } = await insertSession(this.#keyring, session, digestOf(secret));
     transaction.write(write);
-    transaction.afterCommit(async () => this.#recent.set(session.id, unsealed));
+    transaction.afterCommit(async () => keepSettings(this.#recent, unsealed));
     transaction.record(sessionEvent('capture-session.created', session, { result: settings.goal.result }));
     return { session, secret };
   }

@@ -2,6 +2,7 @@ import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
 import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import type { Cache } from '../storage/cache.ts';
 import {
   blob,
@@ -117,8 +118,14 @@ export interface UnsealedSettings {
   readonly settings: SessionSettings;
 }
 
-/** Settings of recent sessions, by id. Each of the requests of a form needs them, and they never change. */
+/** Settings of sessions that were created or read within a minute, by id. Each of the requests of a form needs them, and they never change. */
 export type RecentSettings = Cache<string, UnsealedSettings>;
+
+/** Keeps the settings, unless the merchant's additional information makes them large. */
+export function keepSettings(recent: RecentSettings, unsealed: UnsealedSettings): void {
+  recent.dropExpired();
+  if (unsealed.created.record.length <= LIMITS.recentSessionBytes) recent.set(unsealed.created.id, unsealed);
+}
 
 /** A session with the digest of its secret. */
 export interface StoredSession {
@@ -224,7 +231,7 @@ async function unsealSettings(
   const known = recent?.peek(id);
   if (known !== undefined && isEqual(known.created, created)) return known.settings;
   const settings = await unsealJson<SessionSettings>(keyring, tenant, PURPOSE, createdContext(created), record);
-  if (settings !== undefined) recent?.set(id, { created, settings });
+  if (settings !== undefined && recent !== undefined) keepSettings(recent, { created, settings });
   return settings;
 }
 

@@ -47,7 +47,10 @@ export interface Transaction {
   bind(operationId: string): void;
   /** Stores no response: the operation of the bound key has no result yet. */
   deferResponse(): void;
-  /** Throws the error in place of the result once the transaction is committed: for a rejection that has an effect. */
+  /**
+   * Throws the error in place of the result once the transaction is committed: for a rejection that has an effect. Counts and the
+   * work after the commit are as without it.
+   */
   rejectAfterCommit(error: Error): void;
 }
 

@@ -348,6 +348,8 @@ export const LIMITS = {
   sessionAttempts: 10,
   /** Sessions of the card form whose settings are in memory. */
   recentSessions: 1000,
+  /** Settings of a session with more sealed bytes are not kept in memory. */
+  recentSessionBytes: 2048,
   /** Documents of the card form, one for each set of origins, that are compressed and in memory. */
   cachedCardForms: 200,
   /** Body of a submission of the card form. */

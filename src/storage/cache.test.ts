@@ -73,6 +73,19 @@ describe('Cache', () => {
     assert.equal(cache.peek('key'), 'two');
   });
 
+  test('drops values that have expired, and keeps the others', async () => {
+    const { at, cache, stales } = startCache(['one', 'two', 'three', 'four']);
+    await at(0);
+    await at(1500, 'other');
+    cache.dropExpired();
+    assert.deepEqual([cache.peek('key'), cache.peek('other')], ['one', 'two']);
+    await at(2500, 'third');
+    cache.dropExpired();
+    assert.equal(cache.peek('other'), 'two');
+    await at(2600);
+    assert.equal(stales.at(-1), undefined, 'the loader gets no value that was dropped');
+  });
+
   test('drops the oldest value beyond its maximum, and none for a value that is not cacheable', async () => {
     const { at, cache } = startCache(['one', 'two', 'none', 'three'], { max: 2 });
     await at(0, 'a');

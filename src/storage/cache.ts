@@ -63,6 +63,14 @@ export class Cache<Key extends string | number, Value> {
     this.#entries.delete(key);
   }
 
+  /** Drops the values that have expired: the others leave memory only when newer ones displace them. */
+  dropExpired(): void {
+    for (const [key, entry] of this.#entries) {
+      if (this.#isFresh(entry)) return;
+      this.#entries.delete(key);
+    }
+  }
+
   /** An entry from the future was created before the clock was set back. */
   #isFresh({ startedAt, ttlMs }: Entry<Value>): boolean {
     if (ttlMs === Number.POSITIVE_INFINITY) return true;
