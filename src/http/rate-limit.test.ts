@@ -139,6 +139,25 @@ describe('memory of buckets', () => {
     assert.equal(buckets.take('guesser').allowed, false);
   });
 
+  it('counts a token that another thread takes at any moment of the first call', (context) => {
+    const { load } = Atomics;
+    let moment = 0;
+    for (let loads = 0; loads >= moment; ) {
+      moment++;
+      loads = 0;
+      const source = newSource(() => 0);
+      const [one, other] = ['keys', 'keys'].map((kind) => new TokenBuckets({ ...source, kind, ...size }));
+      const mocked = context.mock.method(Atomics, 'load', (array: Int32Array, place: number) => {
+        if (++loads === moment) other?.take('a');
+        return load(array, place);
+      });
+      one?.take('a');
+      mocked.mock.restore();
+      if (loads >= moment) assert.equal(one?.take('a').remaining, 2, `load ${moment}`);
+    }
+    assert.ok(moment > 5, `${moment} moments`);
+  });
+
   it('lets threads take each token once', { timeout: 60_000 }, async () => {
     const source = newSource(() => 0);
     const burst = 2000;

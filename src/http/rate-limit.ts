@@ -90,8 +90,8 @@ export class TokenBuckets {
       for (let place = first; place < first + SET_SIZE; place++) {
         if (Atomics.load(this.#tags, place) === tag) return place;
       }
-      const place = this.#choose(first, now);
-      if (this.#replace(place, tag, now)) return place;
+      // Another thread may have given the name an earlier place meanwhile: the search begins again.
+      this.#replace(this.#choose(first, now), tag, now);
     }
   }
 
@@ -108,12 +108,12 @@ export class TokenBuckets {
     return chosen;
   }
 
-  /** Gives a place to a name, with a full bucket. False when another thread was faster. */
-  #replace(place: number, tag: number, now: bigint): boolean {
+  /** Gives a place to a name, with a full bucket, unless another thread was faster. */
+  #replace(place: number, tag: number, now: bigint): void {
     const [known, time] = [Atomics.load(this.#tags, place), Atomics.load(this.#times, place)];
-    if (Atomics.compareExchange(this.#tags, place, known, tag) !== known) return false;
+    // It may have given it to the same name, and taken from it.
+    if (known === tag || Atomics.compareExchange(this.#tags, place, known, tag) !== known) return;
     if (time > now) Atomics.compareExchange(this.#times, place, time, now);
-    return true;
   }
 }
 
