@@ -310,7 +310,7 @@ describe('an account that leaves', () => {
 describe('a file of cards', () => {
   const guide = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'guides', 'import.md'), 'utf8');
   const example = (kind: string): string =>
-    new RegExp(`^\`\`\`${kind}\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(guide)?.[1] ?? '';
+    new RegExp(`^\`\`\`${kind}(?: .*)?\\n([\\s\\S]*?)^\`\`\`$`, 'm').exec(guide)?.[1] ?? '';
 
   for (const kind of ['csv', 'jsonl'])
     test(`in ${kind} as the guide shows it is checked and imported`, async () => {
