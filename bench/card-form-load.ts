@@ -1,5 +1,4 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { constants, setPriority } from 'node:os';
 import { respond } from './child.ts';
 import { type Connection, openConnections } from './connection.ts';
 import { percentile } from './figures.ts';
@@ -35,9 +34,6 @@ type LineName = 'api' | 'cards' | 'echo';
 
 /** Connections to each of the listeners; more requests wait their turn, which counts as latency. */
 const CONNECTIONS = 64;
-
-// Buyers and shops have machines of their own: on this one their handshakes must not be before what the service does.
-setPriority(constants.priority.PRIORITY_LOW);
 
 const writePan = panWriter(randomInt(2 ** 31));
 

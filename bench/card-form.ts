@@ -198,5 +198,5 @@ From its creation to its completion a session takes, with the CPU of service and
 
 ${aligned(costs)}
 
-The load runs on the same cores. The process of shops and buyers has the lowest priority, because theirs are other machines: of these cores it takes what service and API leave.`;
+The load runs on the same cores.`;
 }
