@@ -5,9 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join, normalize } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { accessibilityViolations } from './browser/axe.ts';
-import { requireChromium, whyNoChromium } from './fixtures/chromium.ts';
+import { launchChromium, whyNoChromium } from './fixtures/chromium.ts';
 import { onlyLong } from './scope.ts';
 
 /** The documentation as a site, in a real browser. `test/docs.test.ts` checks its links without building it. */
@@ -59,13 +59,7 @@ describe('the site of the documentation', { skip: onlyLong || whyNoChromium() },
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
-    const { path, environment } = requireChromium();
-    const isRoot = process.getuid?.() === 0;
-    browser = await chromium.launch({
-      executablePath: path,
-      args: ['--disable-gpu', ...(isRoot ? ['--no-sandbox'] : [])],
-      env: { ...(process.env as Record<string, string>), ...environment },
-    });
+    browser = await launchChromium(['--disable-gpu']);
   });
   after(async () => {
     await browser?.close();

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
-import { type Browser, type BrowserContext, type CDPSession, chromium, type Frame, type Page } from 'playwright-core';
-import { requireChromium } from '../fixtures/chromium.ts';
+import type { Browser, BrowserContext, CDPSession, Frame, Page } from 'playwright-core';
+import { launchChromium } from '../fixtures/chromium.ts';
 import { type Authenticator, addAuthenticator } from './authenticator.ts';
 import { accessibilityViolations } from './axe.ts';
 import { BrowserErrors } from './browser-errors.ts';
@@ -123,18 +123,9 @@ export async function openBrowser(
   port: number,
   { isMeasured = false, program }: { isMeasured?: boolean; program?: string } = {},
 ): Promise<TestBrowser> {
-  const { path, environment } = program === undefined ? requireChromium() : { path: program, environment: {} };
-  const isRoot = process.getuid?.() === 0;
-  const browser = await chromium.launch({
-    executablePath: path,
-    args: [
-      ...ARGUMENTS,
-      ...(isMeasured ? [] : [FOR_SHORT_VISITS]),
-      ...(isRoot ? ['--no-sandbox'] : []),
-      `--ignore-certificate-errors-spki-list=${await keyDigest(port)}`,
-    ],
-    env: { ...(process.env as Record<string, string>), ...environment },
-  });
+  const trusted = `--ignore-certificate-errors-spki-list=${await keyDigest(port)}`;
+  const args = [...ARGUMENTS, ...(isMeasured ? [] : [FOR_SHORT_VISITS]), trusted];
+  const browser = await launchChromium(args, program);
   const origin = `https://localhost:${port}`;
   const empty: EmptyContext[] = [];
   let visitors: OpenVisitor[] = [];
