@@ -18,7 +18,7 @@ import { Checkpoints } from './checkpoints.ts';
 import { Connection } from './connection.ts';
 import { endOfLog, readLog } from './log-length.ts';
 
-const OPTIONS = { longLog: 60, interval: 1 };
+const OPTIONS = { step: 20, pauseMs: 0, longLog: 60, interval: 1 };
 const PAGE = 4096;
 /** One row takes about this many pages of the log. */
 const ROW_BYTES = 10 * PAGE;
@@ -74,6 +74,17 @@ describe('checkpoints', () => {
     assert.equal(reopened.read('select count(*) as number from a', [])[0]?.['number'], rows);
     assert.equal(reopened.read('pragma integrity_check', [])[0]?.['integrity_check'], 'ok');
     reopened.close();
+  });
+
+  test('a step of the log is copied long before the log restarts, and the next one after a pause', async () => {
+    await checkpoints.close();
+    connection = new Connection(path, { readOnly: false });
+    checkpoints = new Checkpoints(connection, path, { ...OPTIONS, longLog: 1e6, pauseMs: 1e6 });
+    const copied = (): number => readLog(connection, 'noop').checkpointed;
+    const rows = await insertUntil(() => copied() > 0);
+    const first = copied();
+    await insertUntil(() => length() > first + 10 * OPTIONS.step, rows);
+    assert.equal(copied(), first, 'no copy begins during the pause');
   });
 
   test('a reader of an old state delays the copy and loses nothing of what it reads', async () => {

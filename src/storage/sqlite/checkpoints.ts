@@ -3,16 +3,20 @@ import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs
 import { setImmediate as turn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { BUSY_TIMEOUT_MS, type Connection } from './connection.ts';
-import { endOfLog, readLog, SHORT_LOG } from './log-length.ts';
+import { endOfLog, type Log, readLog, SHORT_LOG } from './log-length.ts';
 
 interface CheckpointOptions {
-  /** Pages of log after which they are copied: long, so that hot pages are written back once and not a hundred times. */
+  /** Pages of log that are not copied yet, at which a copy begins: few, because commits wait while the disk flushes them. */
+  readonly step: number;
+  /** Milliseconds from the end of a copy until the next one begins, so that pages that each commit changes are not copied for each. */
+  readonly pauseMs: number;
+  /** Pages of log after which the writer copies the end, so that the log restarts. */
   readonly longLog: number;
   /** Transactions between two reads of the length. */
   readonly interval: number;
 }
 
-const DEFAULTS: CheckpointOptions = { longLog: 14_000, interval: 16 };
+const DEFAULTS: CheckpointOptions = { step: SHORT_LOG, pauseMs: 100, longLog: 14_000, interval: 16 };
 const SCRUB_TIMEOUT_MS = 100;
 const IS_READ = 'the log could not be cleared while it is read';
 /** A file system releases this much in a millisecond or two, and 57 MB at once in 20 to 240. */
@@ -20,6 +24,8 @@ const STEP_BYTES = 2 ** 20;
 /** It changes nothing, and SQLite writes its page. */
 const EMPTY_COMMIT = 'pragma user_version = 0';
 const MAX_ATTEMPTS = 100;
+
+const uncopied = ({ length, checkpointed }: Log): number => length - checkpointed;
 
 /**
  * Copies the write-ahead log of the writer into the database file, without a pause of the writer while thousands of pages are
@@ -39,19 +45,21 @@ export class Checkpoints {
   #file: number | undefined;
   #running: Promise<void> | undefined;
   #transactions = 0;
+  #isPausing = false;
+  /** Pages that are not copied, at which the next copy begins. */
   #copyAt: number;
 
   constructor(connection: Connection, path: string, options = DEFAULTS) {
     this.#connection = connection;
     this.#path = path;
     this.#options = options;
-    this.#copyAt = options.longLog;
+    this.#copyAt = options.step;
   }
 
-  /** Call after each transaction: begins a copy when the log is long. */
+  /** Call after each transaction: begins a copy when enough pages are not copied. */
   afterTransaction(): void {
-    if (++this.#transactions % this.#options.interval !== 0 || this.#running !== undefined) return;
-    if (this.#length() >= this.#copyAt) void this.#copy();
+    if (++this.#transactions % this.#options.interval !== 0 || this.#running !== undefined || this.#isPausing) return;
+    if (uncopied(this.#log()) >= this.#copyAt) void this.#copy();
   }
 
   /**
@@ -59,7 +67,7 @@ export class Checkpoints {
    * awaited, because every write would wait too, and a later scrub succeeds. Commits go on beside it.
    */
   async scrub(): Promise<void> {
-    if (this.#length() > SHORT_LOG) await this.#copy();
+    if (this.#log().length > SHORT_LOG) await this.#copy();
     const log = `${this.#path}-wal`;
     const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
     if (size <= STEP_BYTES) return this.#checkpoint('truncate');
@@ -128,12 +136,12 @@ export class Checkpoints {
     if (this.#file !== undefined) closeSync(this.#file);
   }
 
-  /** Pages; 0 when it cannot be read: the writes that meet a fault of the disk report it. */
-  #length(): number {
+  /** An empty one when it cannot be read: the writes that meet a fault of the disk report it. */
+  #log(): Log {
     try {
-      return readLog(this.#connection, 'noop').length;
+      return readLog(this.#connection, 'noop');
     } catch {
-      return 0;
+      return { length: 0, checkpointed: 0, isBusy: false };
     }
   }
 
@@ -147,6 +155,7 @@ export class Checkpoints {
       })
       .finally(() => {
         this.#running = undefined;
+        this.#pause();
       });
     return this.#running;
   }
@@ -155,9 +164,19 @@ export class Checkpoints {
     const thread = this.#start();
     thread.postMessage('copy');
     await once(thread, 'message');
-    const { length, checkpointed } = readLog(this.#connection, 'passive');
+    const { step, longLog } = this.#options;
+    const { length } = readLog(this.#connection, 'noop');
+    const left = uncopied(readLog(this.#connection, length < longLog ? 'noop' : 'passive'));
     // A log that a reader still needs is tried again when it has grown, and not after each transaction.
-    this.#copyAt = this.#options.longLog + (checkpointed < length ? length : 0);
+    this.#copyAt = left < step ? step : left + longLog;
+  }
+
+  #pause(): void {
+    this.#isPausing = true;
+    const end = (): void => {
+      this.#isPausing = false;
+    };
+    setTimeout(end, this.#options.pauseMs).unref();
   }
 
   #start(): Worker {

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 export const SHORT_LOG = 400;
 
 /** The write-ahead log, in pages of 4 KiB. `checkpointed`: those of them that are in the database file. */
-interface Log {
+export interface Log {
   readonly length: number;
   readonly checkpointed: number;
   /** True when a reader or another process prevented the copy. */
