@@ -6,7 +6,9 @@ import {
   fstatSync,
   mkdtempSync,
   openSync,
+  readdirSync,
   readFileSync,
+  readlinkSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -16,7 +18,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection } from './connection.ts';
-import { endOfLog, readLog } from './log-length.ts';
+import { endOfLog, readLog, uncopied } from './log-length.ts';
 
 const OPTIONS = { step: 20, pauseMs: 0, longLog: 60, interval: 1 };
 const PAGE = 4096;
@@ -24,6 +26,8 @@ const PAGE = 4096;
 const ROW_BYTES = 10 * PAGE;
 const PATIENCE = 2000;
 const MEBIBYTE = 2 ** 20;
+/** Both bits are 0 in a handle for reading alone. */
+const ACCESS_MODE = 3;
 const ERASED = 'erased-'.repeat(8);
 
 describe('checkpoints', () => {
@@ -31,24 +35,45 @@ describe('checkpoints', () => {
   let path: string;
   let connection: Connection;
   let checkpoints: Checkpoints;
+  let faults: Error[];
 
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-checkpoints-'));
     path = join(directory, 'vault.db');
     connection = new Connection(path, { readOnly: false });
     connection.database.exec('create table a (id integer primary key, bytes blob)');
-    checkpoints = new Checkpoints(connection, path, OPTIONS);
+    faults = [];
+    checkpoints = newCheckpoints(OPTIONS);
   });
   afterEach(async () => {
     if (connection.database.isOpen) await checkpoints.close();
     rmSync(directory, { recursive: true });
   });
 
+  const newCheckpoints = (options: typeof OPTIONS): Checkpoints =>
+    new Checkpoints(connection, path, (error) => faults.push(error), options);
   const insert = (id: number): void => {
     connection.statement('insert into a values (?, randomblob(?))').run(id, ROW_BYTES);
     checkpoints.afterTransaction();
   };
   const length = (): number => readLog(connection, 'noop').length;
+
+  /** Returns the handle of the database file that is open for reading alone. */
+  function openedForFlushes(): number {
+    const handles = readdirSync('/proc/self/fd').map(Number);
+    const isIt = (handle: number): boolean => {
+      try {
+        const flags = Number.parseInt(
+          /flags:\s+(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${handle}`, 'utf8'))?.[1] ?? '',
+          8,
+        );
+        return readlinkSync(`/proc/self/fd/${handle}`) === path && (flags & ACCESS_MODE) === 0;
+      } catch {
+        return false;
+      }
+    };
+    return handles.find(isIt) ?? assert.fail('the file is not open');
+  }
 
   /** Inserts rows one after the other, and lets the thread work between them, until this is true. */
   async function insertUntil(isReached: () => boolean, from = 0): Promise<number> {
@@ -79,12 +104,24 @@ describe('checkpoints', () => {
   test('a step of the log is copied long before the log restarts, and the next one after a pause', async () => {
     await checkpoints.close();
     connection = new Connection(path, { readOnly: false });
-    checkpoints = new Checkpoints(connection, path, { ...OPTIONS, longLog: 1e6, pauseMs: 1e6 });
-    const copied = (): number => readLog(connection, 'noop').checkpointed;
-    const rows = await insertUntil(() => copied() > 0);
-    const first = copied();
-    await insertUntil(() => length() > first + 10 * OPTIONS.step, rows);
-    assert.equal(copied(), first, 'no copy begins during the pause');
+    checkpoints = newCheckpoints({ ...OPTIONS, longLog: 1e6, pauseMs: 1e6 });
+    const rows = await insertUntil(() => readLog(connection, 'noop').checkpointed > 0);
+    // Without a pause the thread would be done with each step within some rows.
+    await insertUntil(() => uncopied(readLog(connection, 'noop')) > 100 * OPTIONS.step, rows);
+  });
+
+  test('a disk that fails ends all checkpoints, so that the next process copies the whole log', async () => {
+    const rows = await insertUntil(() => readLog(connection, 'noop').checkpointed > 0);
+    const file = openedForFlushes();
+    closeSync(file);
+    // A device cannot be flushed.
+    assert.equal(openSync('/dev/null', 'r'), file);
+    const all = await insertUntil(() => faults.length > 0, rows);
+    assert.match(faults[0]?.message ?? '', /EINVAL.*fdatasync/);
+    await assert.rejects(checkpoints.scrub(), /fdatasync/);
+    await insertUntil(() => length() > 5 * OPTIONS.longLog, all);
+    assert.equal(faults.length, 1);
+    assert.ok(readLog(connection, 'noop').checkpointed < length());
   });
 
   test('a reader of an old state delays the copy and loses nothing of what it reads', async () => {

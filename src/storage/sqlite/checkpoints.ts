@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { Copied } from './checkpoint-thread.ts';
 import { BUSY_TIMEOUT_MS, type Connection } from './connection.ts';
-import { endOfLog, type Log, readLog, SHORT_LOG } from './log-length.ts';
+import { endOfLog, isDiskFault, type Log, readLog, uncopied } from './log-length.ts';
 
 interface CheckpointOptions {
   /** Pages of log that are not copied yet, at which a copy begins: few, because commits wait while the disk flushes them. */
@@ -16,7 +17,7 @@ interface CheckpointOptions {
   readonly interval: number;
 }
 
-const DEFAULTS: CheckpointOptions = { step: SHORT_LOG, pauseMs: 100, longLog: 14_000, interval: 16 };
+const DEFAULTS: CheckpointOptions = { step: 400, pauseMs: 100, longLog: 14_000, interval: 4 };
 const SCRUB_TIMEOUT_MS = 100;
 const IS_READ = 'the log could not be cleared while it is read';
 /** A file system releases this much in a millisecond or two, and 57 MB at once in 20 to 240. */
@@ -24,8 +25,8 @@ const STEP_BYTES = 2 ** 20;
 /** It changes nothing, and SQLite writes its page. */
 const EMPTY_COMMIT = 'pragma user_version = 0';
 const MAX_ATTEMPTS = 100;
-
-const uncopied = ({ length, checkpointed }: Log): number => length - checkpointed;
+/** Another process may be copying: SQLite does not wait for it. */
+const COPY_OF_OTHERS = { attempts: 5, waitMs: 20 };
 
 /**
  * Copies the write-ahead log of the writer into the database file, without a pause of the writer while thousands of pages are
@@ -45,21 +46,24 @@ export class Checkpoints {
   #file: number | undefined;
   #running: Promise<void> | undefined;
   #transactions = 0;
-  #isPausing = false;
-  /** Pages that are not copied, at which the next copy begins. */
-  #copyAt: number;
+  /** Runs during the pause after a copy. */
+  #pause: NodeJS.Timeout | undefined;
+  readonly #onFault: (error: Error) => void;
+  #fault: Error | undefined;
 
-  constructor(connection: Connection, path: string, options = DEFAULTS) {
+  /** `onFault`: called when the disk failed; the process must end, so that the next one copies the whole log again. */
+  constructor(connection: Connection, path: string, onFault: (error: Error) => void, options = DEFAULTS) {
     this.#connection = connection;
     this.#path = path;
+    this.#onFault = onFault;
     this.#options = options;
-    this.#copyAt = options.step;
   }
 
   /** Call after each transaction: begins a copy when enough pages are not copied. */
   afterTransaction(): void {
-    if (++this.#transactions % this.#options.interval !== 0 || this.#running !== undefined || this.#isPausing) return;
-    if (uncopied(this.#log()) >= this.#copyAt) void this.#copy();
+    if (++this.#transactions % this.#options.interval !== 0) return;
+    if (this.#running !== undefined || this.#pause !== undefined) return;
+    if (uncopied(this.#log()) >= this.#options.step) void this.#copy();
   }
 
   /**
@@ -67,13 +71,14 @@ export class Checkpoints {
    * awaited, because every write would wait too, and a later scrub succeeds. Commits go on beside it.
    */
   async scrub(): Promise<void> {
-    if (this.#log().length > SHORT_LOG) await this.#copy();
+    // SQLite does not wait for a copy that runs.
+    if (this.#running !== undefined || this.#log().length >= this.#options.step) await this.#copy();
     const log = `${this.#path}-wal`;
     const size = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
-    if (size <= STEP_BYTES) return this.#checkpoint('truncate');
+    if (size <= STEP_BYTES) return await this.#checkpoint('truncate');
     const file = openSync(log, 'r+');
     try {
-      this.#restart();
+      await this.#restart();
       await this.#shorten(file);
     } finally {
       closeSync(file);
@@ -84,8 +89,8 @@ export class Checkpoints {
    * Begins the log again with a commit. Without the commit SQLite would take what is left of the old log for the whole after a
    * crash.
    */
-  #restart(): void {
-    this.#checkpoint('restart');
+  async #restart(): Promise<void> {
+    await this.#checkpoint('restart');
     const { length } = readLog(this.#connection, 'noop');
     this.#connection.database.exec(EMPTY_COMMIT);
     // SQLite appends to the old log where a reader has begun between the two.
@@ -114,14 +119,36 @@ export class Checkpoints {
     throw new Error('the log could not be cleared beside other processes');
   }
 
-  #checkpoint(mode: 'restart' | 'truncate'): void {
+  async #checkpoint(mode: 'restart' | 'truncate'): Promise<void> {
     const { database } = this.#connection;
-    database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
-    try {
-      if (readLog(this.#connection, mode).isBusy) throw new Error(IS_READ);
-    } finally {
-      database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+    for (let attempts = 1; ; attempts++) {
+      database.exec(`pragma busy_timeout = ${SCRUB_TIMEOUT_MS}`);
+      try {
+        const { isBusy, length } = this.#readOrFail(mode);
+        if (!isBusy) return;
+        // Without a length it was not a reader.
+        if (length >= 0 || attempts === COPY_OF_OTHERS.attempts) throw new Error(IS_READ);
+      } finally {
+        database.exec(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+      }
+      await wait(COPY_OF_OTHERS.waitMs);
     }
+  }
+
+  /** A checkpoint whose disk fails is the last one. */
+  #readOrFail(mode: 'passive' | 'restart' | 'truncate'): Log {
+    if (this.#fault !== undefined) throw this.#fault;
+    try {
+      return readLog(this.#connection, mode);
+    } catch (error) {
+      if (isDiskFault(error)) this.#fail(error as Error);
+      throw error;
+    }
+  }
+
+  #fail(error: Error): void {
+    this.#fault = error;
+    this.#onFault(error);
   }
 
   /** Closes the connection of the writer, too. */
@@ -155,34 +182,32 @@ export class Checkpoints {
       })
       .finally(() => {
         this.#running = undefined;
-        this.#pause();
+        this.#startPause();
       });
     return this.#running;
   }
 
-  async #copyOnThread(): Promise<void> {
-    const thread = this.#start();
-    thread.postMessage('copy');
-    await once(thread, 'message');
-    const { step, longLog } = this.#options;
-    const { length } = readLog(this.#connection, 'noop');
-    const left = uncopied(readLog(this.#connection, length < longLog ? 'noop' : 'passive'));
-    // A log that a reader still needs is tried again when it has grown, and not after each transaction.
-    this.#copyAt = left < step ? step : left + longLog;
+  #startPause(): void {
+    clearTimeout(this.#pause);
+    const end = (): void => {
+      this.#pause = undefined;
+    };
+    this.#pause = setTimeout(end, this.#options.pauseMs).unref();
   }
 
-  #pause(): void {
-    this.#isPausing = true;
-    const end = (): void => {
-      this.#isPausing = false;
-    };
-    setTimeout(end, this.#options.pauseMs).unref();
+  async #copyOnThread(): Promise<void> {
+    if (this.#fault !== undefined) return;
+    const thread = this.#start();
+    thread.postMessage('copy');
+    const [copied] = (await once(thread, 'message')) as [Copied];
+    if (copied.kind === 'fault') this.#fail(new Error(copied.reason));
+    else if (this.#log().length >= this.#options.longLog) this.#readOrFail('passive');
   }
 
   #start(): Worker {
     this.#file ??= openSync(this.#path, 'r');
     if (this.#thread !== undefined) return this.#thread;
-    const workerData = { path: this.#path, file: this.#file };
+    const workerData = { path: this.#path, file: this.#file, step: this.#options.step };
     this.#thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
       name: 'sqlite-copier',
       workerData,

@@ -1,9 +1,6 @@
 import { readSync } from 'node:fs';
 import type { Connection } from './connection.ts';
 
-/** Pages that one thread copies and flushes within a few milliseconds. */
-export const SHORT_LOG = 400;
-
 /** The write-ahead log, in pages of 4 KiB. `checkpointed`: those of them that are in the database file. */
 export interface Log {
   readonly length: number;
@@ -30,6 +27,20 @@ export function readLog(connection: Connection, mode: keyof typeof STATEMENTS): 
     checkpointed: Number(row?.['checkpointed'] ?? 0),
     isBusy: row?.['busy'] !== 0,
   };
+}
+
+/** Returns the number of pages that are not in the database file. */
+export const uncopied = ({ length, checkpointed }: Log): number => length - checkpointed;
+
+const SQLITE_IOERR = 10;
+
+/**
+ * True when the disk failed during a checkpoint. SQLite takes the pages of earlier checkpoints for copied, and a flush that is
+ * repeated succeeds without them: Linux reports a failed write once. So no such failure may be tried again in the same process.
+ */
+export function isDiskFault(error: unknown): boolean {
+  const { errcode = 0, syscall } = error as { errcode?: number; syscall?: string };
+  return syscall === 'fdatasync' || (errcode & 0xff) === SQLITE_IOERR;
 }
 
 /** Where fields are in the file. Source: SQLite's "WAL-mode File Format", 1. */

@@ -38,7 +38,12 @@ interface Arrived<Kind = Request> {
 
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
-const checkpoints = new Checkpoints(connection, path);
+const checkpoints = new Checkpoints(connection, path, (error) => {
+  // Ends this thread and then the process, whatever awaits the checkpoint.
+  setImmediate(() => {
+    throw error;
+  });
+});
 const ports = new Set<MessagePort>();
 let journalKey: DigestKeys | undefined;
 /** Only a write that succeeds shows that the fault is over, as with a full disk. */
