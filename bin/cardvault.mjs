@@ -8,7 +8,9 @@ import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-const NEEDED = 24;
+// A SQLite before 3.51.3 can lose a commit when another checkpoint begins while a commit restarts its log (sqlite.org/wal.html,
+// "The WAL-Reset Bug"), and threads of this program make checkpoints beside commits.
+const NEEDED = { node: '24.0.0', sqlite: '3.51.3' };
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 function ownNode() {
@@ -39,11 +41,13 @@ const [first, file, ...rest] = process.argv.slice(2);
 const isScript = first === '--run';
 const script = isScript ? file : join(root, 'src', 'main.ts');
 const args = isScript ? rest : process.argv.slice(2);
-const isNewEnough = Number(process.versions.node.split('.')[0]) >= NEEDED;
+const isNewEnough = Object.entries(NEEDED).every(
+  ([name, needed]) => needed.localeCompare(process.versions[name] ?? '', 'en', { numeric: true }) <= 0,
+);
 const node = ownNode() ?? (isNewEnough ? process.execPath : undefined);
 if (node === undefined) {
   process.stderr.write(
-    `cardvault needs Node ${NEEDED} or newer on ${process.platform} ${process.arch}; this is ${process.version}\n`,
+    `cardvault needs Node ${NEEDED.node} or newer with SQLite ${NEEDED.sqlite} or newer on ${process.platform} ${process.arch}; this is ${process.version} with SQLite ${process.versions.sqlite ?? 'missing'}\n`,
   );
   process.exit(1);
 }
