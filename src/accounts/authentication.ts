@@ -8,7 +8,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { Cache } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
-import { isAllowed } from './allow-list.ts';
+import { buildNetworkCheck } from './allow-list.ts';
 import { type ApiKey, keyStateAt, type StoredKey } from './api-key.ts';
 import {
   ACCOUNT_PREFIX,
@@ -63,8 +63,8 @@ interface CachedKey {
   readonly found: KeyWithAccount;
   readonly tenant: Tenant;
   readonly lastUse: LastUse;
-  /** True when the allow-list contains an address. */
-  readonly addresses: Cache<string, boolean>;
+  /** True when the allow-list contains the address. */
+  readonly isAllowedFrom: (address: string) => boolean;
 }
 
 interface LastUse {
@@ -139,7 +139,7 @@ export class Authentication {
     if (state !== 'active') return { key, denial: state === 'revoked' ? 'key_revoked' : 'key_expired' };
     if (accountState !== 'active')
       return { key, denial: accountState === 'tampered' ? 'account_altered' : 'account_suspended' };
-    if (!isAllowedFrom(key, cached.addresses, address)) return { key, denial: 'address_not_listed' };
+    if (!cached.isAllowedFrom(address)) return { key, denial: 'address_not_listed' };
     if (!key.permissions.includes(permission)) return { key, denial: 'permission_missing' };
     const { lastUse } = cached;
     const previousUseAt = lastUse.at;
@@ -204,31 +204,33 @@ export class Authentication {
     if (found === undefined || (!found.isTampered && found.key.environment !== environment)) return undefined;
     if (found.isTampered) await this.#alteredRows.report(API_KEYS, found.row);
     if (found.accountState === 'tampered') await this.#alteredRows.report(ACCOUNTS, found.joinedRow, ACCOUNT_PREFIX);
-    const addresses = new Cache<string, boolean>({
-      clock: this.#clock,
-      max: MAX_CACHED_ADDRESSES,
-      ttlMs: Number.POSITIVE_INFINITY,
-    });
     if (found.isTampered) {
       const lastUse = { account: '', id: found.key.id, at: undefined, isUnsaved: false };
-      return { found, tenant: { account: '', environment }, lastUse, addresses };
+      return { found, tenant: { account: '', environment }, lastUse, isAllowedFrom: () => false };
     }
     const tenant = { account: found.key.account, environment };
-    return { found, tenant, lastUse: this.#lastUseOf(found.key), addresses };
+    const isAllowedFrom = buildAddressCheck(found.key, this.#clock);
+    return { found, tenant, lastUse: this.#lastUseOf(found.key), isAllowedFrom };
   }
 }
 
 const latest = (one: number | undefined, other: number | undefined): number | undefined =>
   other === undefined || (one !== undefined && one >= other) ? one : other;
 
-function isAllowedFrom({ allowList }: ApiKey, addresses: Cache<string, boolean>, address: string): boolean {
-  let allowed = addresses.peek(address);
-  if (allowed === undefined) {
-    allowed = isAllowed(
-      allowList.map(({ cidr }) => cidr),
-      address,
-    );
-    addresses.set(address, allowed);
-  }
-  return allowed;
+/** Parses the allow-list once, and remembers the results: a client sends many requests from one address. */
+function buildAddressCheck({ allowList }: ApiKey, clock: Clock): (address: string) => boolean {
+  const isListed = buildNetworkCheck(allowList.map(({ cidr }) => cidr));
+  const results = new Cache<string, boolean>({
+    clock,
+    max: MAX_CACHED_ADDRESSES,
+    ttlMs: Number.POSITIVE_INFINITY,
+  });
+  return (address) => {
+    let result = results.peek(address);
+    if (result === undefined) {
+      result = isListed(address);
+      results.set(address, result);
+    }
+    return result;
+  };
 }
