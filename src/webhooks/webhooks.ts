@@ -10,7 +10,6 @@ import type { Tenant } from '../kernel/environment.ts';
 import { Failure, invalidField, notPossible } from '../kernel/failure.ts';
 import { minIdAt, newId, parseIdTime } from '../kernel/ids.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { containsPan } from '../kernel/pan.ts';
 import type { Database } from '../storage/database.ts';
 import {
   deleteAllDeliveries,
@@ -380,10 +379,7 @@ export class Webhooks {
 
   #check(tenant: Tenant, { url, events, description }: EndpointChanges): Partial<EndpointAttributes> {
     if (events !== undefined) assertEvents(events);
-    if (description !== undefined && description !== '') {
-      assertDisplayable(description, 'description');
-      if (containsPan(description)) throw invalidField('description', 'noCard');
-    }
+    if (description !== undefined && description !== '') assertDisplayable(description, 'description');
     return {
       ...(url !== undefined && { url: parseTargetUrl(url, tenant.environment, this.#addresses) }),
       ...(events !== undefined && { events: [...new Set(events)] }),

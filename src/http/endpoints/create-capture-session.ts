@@ -8,7 +8,6 @@ import { formatIso8601 } from '../../kernel/clock.ts';
 import { assertDisplayable } from '../../kernel/displayable.ts';
 import { Failure, notPossible } from '../../kernel/failure.ts';
 import { LIMITS } from '../../kernel/limits.ts';
-import { containsPan } from '../../kernel/pan.ts';
 import { explain } from '../../kernel/reasons.ts';
 import { currency } from '../card-fields.ts';
 import { type ApiCall, defineEndpoint } from '../endpoint.ts';
@@ -124,7 +123,6 @@ function toAppearance({ appearance }: Body): Appearance | undefined {
 function toDescription({ description }: Body): string | undefined {
   if (description === undefined) return undefined;
   assertDisplayable(description, 'description');
-  if (containsPan(description)) throw new FieldMismatch(explain('noCard'), 'description');
   return description;
 }
 
