@@ -20,6 +20,7 @@ test('the cost of sessions is the median of the ratios of rounds that follow eac
       plain,
       besidePlain: round(11, 300),
       besideEcho: round(5, 100),
+      busy: 0.5,
     },
     {
       without: round(20, 100),
@@ -28,6 +29,7 @@ test('the cost of sessions is the median of the ratios of rounds that follow eac
       plain,
       besidePlain: round(44, 300),
       besideEcho: round(20, 100),
+      busy: 0.6,
     },
     {
       without: round(40, 100),
@@ -36,6 +38,7 @@ test('the cost of sessions is the median of the ratios of rounds that follow eac
       plain,
       besidePlain: round(44, 300),
       besideEcho: round(22, 100),
+      busy: 0.7,
     },
   ]);
   assert.deepEqual(figures, {
@@ -50,6 +53,7 @@ test('the cost of sessions is the median of the ratios of rounds that follow eac
     sessions: { perSecond: 200, p50: 10, p99: 20 },
     cpu: 500,
     plainCpu: 1000,
+    busy: 0.6,
   });
   const conditions = {
     date: '2026-01-31',
@@ -60,17 +64,18 @@ test('the cost of sessions is the median of the ratios of rounds that follow eac
     version: '1',
     settings: {},
   };
-  const section = cardFormSection([{ database: 'SQLite', rounds: 3, seconds: 5, workers: 1, ...figures }], conditions);
+  const settings = { database: 'SQLite', rounds: 3, seconds: 5, workers: 1, sessionsPerSecond: 200 } as const;
+  const section = cardFormSection([{ ...settings, ...figures }], conditions);
   assert.match(
     section,
-    /\| 1 +\| p99 +\| 20\.00 ms +\| 22\.00 ms +\| 1\.10 +\| 44\.00 ms +\| 1\.00 +\| 20\.00 ms +\| 2\.00 +\|/,
+    /\| 200 +\| 1 +\| p99 +\| 20\.00 ms +\| 22\.00 ms +\| 1\.10 +\| 44\.00 ms +\| 1\.00 +\| 20\.00 ms +\| 2\.00 +\|/,
   );
-  assert.match(section, /200 sessions a second/);
+  assert.match(section, /\| 200 +\| 1 +\| 200 +\| 10\.00 ms +\| 20\.00 ms +\| 500 +\| 1,000 +\| 60 % +\|/);
 });
 
 test('sessions are measured beside the API', { skip: onlyLong }, async () => {
   const { sessions, ratio } = await measureCardForm(
-    { rounds: 1, seconds: 0.5, database: 'SQLite', workers: 1 },
+    { rounds: 1, seconds: 0.5, database: 'SQLite', workers: 1, sessionsPerSecond: 200 },
     () => undefined,
   );
   assert.ok(sessions.perSecond > 0 && sessions.p99 >= sessions.p50 && ratio.p99 > 0);

@@ -2,6 +2,7 @@ import { freePort } from '../test/fixtures/postgres-server.ts';
 import type { SessionsOrder, SessionsReport } from './card-form-load.ts';
 import { Child } from './child.ts';
 import { type Conditions, type DatabaseName, median } from './figures.ts';
+import { readMachineTime } from './processes.ts';
 import { MIX } from './requests.ts';
 import { aligned, ratio, type Table, whole } from './table.ts';
 import { type Round, Testbed } from './testbed.ts';
@@ -19,6 +20,8 @@ export interface CardFormSettings {
   readonly database: DatabaseName;
   /** Request threads. With more than one, the card form is served by a thread that serves no request of the API. */
   readonly workers: number;
+  /** The API has two and a half requests for each of them. */
+  readonly sessionsPerSecond: number;
 }
 
 interface Latency {
@@ -46,11 +49,12 @@ export interface CardFormFigures extends CardFormSettings {
   /** CPU microseconds of the service and the database for each session, and for the plain requests in its place: four of either. */
   readonly cpu: number;
   readonly plainCpu: number;
+  /** The fraction of the time of all cores that is used beside sessions. */
+  readonly busy: number;
 }
 
-const SESSIONS_PER_SECOND = 200;
 /** Six tokenizations, two captures and two authorizations of ten requests. */
-const REQUESTS_PER_SECOND = 500;
+const REQUESTS_FOR_SESSION = 2.5;
 const CONNECTIONS = 64;
 const WARM_SECONDS = 5;
 /** The disk of a virtual machine stalls sometimes, which changes the 99th percentile of its second and not the median of them. */
@@ -64,6 +68,7 @@ interface Rounds {
   readonly besideEcho: Round;
   readonly sessions: SessionsReport;
   readonly plain: SessionsReport;
+  readonly busy: number;
 }
 
 export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, keyof CardFormSettings> {
@@ -91,6 +96,7 @@ export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, 
     },
     cpu: medianOf(({ beside, without, sessions }) => (cpuOf(beside) - cpuOf(without)) / rateOf(sessions)),
     plainCpu: medianOf(({ besidePlain, without, plain }) => (cpuOf(besidePlain) - cpuOf(without)) / rateOf(plain)),
+    busy: medianOf(({ busy }) => busy),
   };
 }
 
@@ -98,7 +104,7 @@ export async function measureCardForm(
   settings: CardFormSettings,
   print: (line: string) => void,
 ): Promise<CardFormFigures> {
-  const { rounds, seconds, database, workers } = settings;
+  const { rounds, seconds, database, workers, sessionsPerSecond } = settings;
   const testbed = new Testbed();
   const shops = new Child<SessionsOrder, SessionsReport>('card-form-load.ts');
   try {
@@ -114,11 +120,12 @@ export async function measureCardForm(
     const { service, target } = await testbed.startService('card form', at, variables);
     const echo = await testbed.startBareEcho(service.pem);
     await testbed.connect([target], CONNECTIONS);
+    const perSecond = sessionsPerSecond * REQUESTS_FOR_SESSION;
     const run = (length: number): Promise<Round> =>
-      testbed.run(target, MIX, { seconds: length, perSecond: REQUESTS_PER_SECOND, sliceSeconds: SLICE_SECONDS });
+      testbed.run(target, MIX, { seconds: length, perSecond, sliceSeconds: SLICE_SECONDS });
     const order = {
       ports: { api: target.port, cards, echo: echo.port },
-      ...{ secret: target.secrets.usual, perSecond: SESSIONS_PER_SECOND },
+      ...{ secret: target.secrets.usual, perSecond: sessionsPerSecond },
     };
     const runBeside = async (kind: SessionsOrder['kind'], length: number) => {
       const [round, sessions] = await Promise.all([run(length), shops.send({ ...order, kind, seconds: length })]);
@@ -126,17 +133,20 @@ export async function measureCardForm(
     };
     for (const kind of ['sessions', 'plain', 'echo'] as const) await runBeside(kind, WARM_SECONDS);
     print(
-      `${rounds} rounds of ${seconds} s with and without ${SESSIONS_PER_SECOND} sessions a second, ${workers} threads`,
+      `${rounds} rounds of ${seconds} s with and without ${sessionsPerSecond} sessions a second, ${workers} threads`,
     );
     const measured: Rounds[] = [];
     for (let round = 0; round < rounds; round++) {
       // Another side begins in each round.
       const first = round % 2 === 0 ? await run(seconds) : undefined;
+      const before = readMachineTime();
       const { round: beside, sessions } = await runBeside('sessions', seconds);
+      const after = readMachineTime();
+      const busy = 1 - (after.idle - before.idle) / (after.total - before.total);
       const { round: besidePlain, sessions: plain } = await runBeside('plain', seconds);
       const { round: besideEcho } = await runBeside('echo', seconds);
       const without = first ?? (await run(seconds));
-      measured.push({ beside, sessions, besidePlain, plain, besideEcho, without });
+      measured.push({ beside, sessions, besidePlain, plain, besideEcho, without, busy });
     }
     return { ...settings, ...compareRounds(measured) };
   } finally {
@@ -155,11 +165,21 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
   if (first === undefined) throw new Error('nothing was measured');
   const table: Table = [
     [
-      ...['threads', 'latency of the API', 'alone', 'beside sessions', 'ratio', 'beside plain requests', 'ratio'],
+      ...[
+        'sessions a second',
+        'threads',
+        'latency of the API',
+        'alone',
+        'beside sessions',
+        'ratio',
+        'beside plain requests',
+        'ratio',
+      ],
       ...['beside bare echo', 'ratio'],
     ],
     ...all.flatMap((figures) =>
       (Object.entries(NAMES) as [keyof Latency, string][]).map(([name, title]) => [
+        String(figures.sessionsPerSecond),
         String(figures.workers),
         title,
         ms(figures.without[name]),
@@ -173,28 +193,32 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
     ),
   ];
   const costs: Table = [
-    ['threads', 'sessions a second', 'p50', 'p99', 'CPU us', 'CPU us of plain requests'],
-    ...all.map(({ workers, sessions, cpu, plainCpu }) => [
+    ['sessions a second', 'threads', 'completed', 'p50', 'p99', 'CPU us', 'CPU us of plain requests', 'cores busy'],
+    ...all.map(({ workers, sessionsPerSecond, sessions, cpu, plainCpu, busy }) => [
+      String(sessionsPerSecond),
       String(workers),
       whole(sessions.perSecond),
       ms(sessions.p50),
       ms(sessions.p99),
       whole(cpu),
       whole(plainCpu),
+      `${whole(busy * 100)} %`,
     ]),
   ];
   return `## Card form beside the API
 
 \`npm run bench -- --card-form\` on ${date}, ${cores} cores (${processor}), ${first.database}: ${first.rounds} rounds of ${first.seconds} s of each side, in turns. The API
-has ${whole(first.perSecond)} requests a second of a merchant (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
-${SESSIONS_PER_SECOND} sessions a second are created, loaded by a browser and completed, each in four requests. "Plain requests" are
+has ${REQUESTS_FOR_SESSION} requests of a merchant for each session (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
+sessions are created, loaded by a browser and completed, each in four requests. "Plain requests" are
 two captures created and two inspected by the same client in place of each session, "bare echo" are four requests that the same client
 sends to a bare \`node:https\` server on this machine. Each buyer makes a TLS connection of its own, and so do three of the four requests to the bare server. Ratios are those of "beside sessions" to "alone", to "beside plain requests" and to "beside bare echo". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
 the form; with two, a third one serves the form.
 
 ${aligned(table)}
 
-From its creation to its completion a session takes, with the CPU of service and database for it:
+The same load for each core as that of 200 sessions a second on four cores is that of 100 on two: lower rates show how many cores a rate needs.
+
+From its creation to its completion a session takes, with the CPU of service and database for it, and the time of all cores that is used meanwhile by service, load and browsers:
 
 ${aligned(costs)}
 

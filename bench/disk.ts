@@ -48,7 +48,7 @@ export async function whileFlushing<T>(folder: string, action: () => Promise<T>)
 }
 
 const MEGABYTE = 1024 * 1024;
-/** A checkpoint of the service copies about as many before it flushes. */
+/** So many that the flush itself is a small part: this is a limit of the disk. */
 const PAGES_PER_FLUSH = 4000;
 
 /**

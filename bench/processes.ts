@@ -56,11 +56,13 @@ export function cpuOfThreads(pid: number, name: string): number {
   return threads.reduce((sum, thread) => sum + cpuOfThread(pid, thread), 0);
 }
 
-/** Ticks of all cores since the start of the machine, and those of them that it waited because the host ran other machines. */
-export function readStolenTime(): { readonly total: number; readonly stolen: number } {
+/** Ticks of all cores since the start of the machine; those of them without work; and those that it waited because the host ran other machines. */
+export function readMachineTime(): { readonly total: number; readonly idle: number; readonly stolen: number } {
   const [, ...ticks] = (readIfThere('/proc/stat').split('\n')[0] ?? '').split(/ +/).map(Number);
   // The last two are guests of this machine, which the first two contain.
-  return { total: ticks.slice(0, 8).reduce((sum, one) => sum + one, 0), stolen: ticks[7] ?? Number.NaN };
+  const [idle = Number.NaN, waiting = Number.NaN] = ticks.slice(3);
+  const total = ticks.slice(0, 8).reduce((sum, one) => sum + one, 0);
+  return { total, idle: idle + waiting, stolen: ticks[7] ?? Number.NaN };
 }
 
 /** Returns the bytes that a process has written to files on a disk so far. */

@@ -23,7 +23,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --rotation MILLIONS [--rounds N] [--seconds N]
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
-       npm run bench -- --card-form [--database sqlite|postgres] [--rounds N] [--seconds N]
+       npm run bench -- --card-form [SESSIONS,SESSIONS] [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --threads [--rounds N] [--seconds N]
        npm run bench -- --sizes [CARDS]
        npm run bench -- --memory [--rounds N] [--seconds N]
@@ -56,7 +56,7 @@ const DEFAULTS = {
   peer: { rounds: 6, seconds: 5 },
   requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
   rotation: { rounds: 10, seconds: 3 },
-  cardForm: { rounds: 8, seconds: 5 },
+  cardForm: { rounds: 8, seconds: 5, sessions: '200,100,50', workers: [1, 2] },
   threads: { rounds: 5, seconds: 2, workers: [1, 2, 4] },
   memory: { rounds: 3, seconds: 6, settleSeconds: 10, workers: [1, 2, 3, 4] },
 };
@@ -176,8 +176,12 @@ async function reportRequestLog(): Promise<never> {
 async function reportCardForm(): Promise<never> {
   const [database = 'SQLite'] = databasesOf(['sqlite']);
   const figures: CardFormFigures[] = [];
-  for (const workers of [1, 2])
-    figures.push(await measureCardForm({ ...roundsOf(DEFAULTS.cardForm), database, workers }, print));
+  const { sessions, workers } = DEFAULTS.cardForm;
+  for (const sessionsPerSecond of (positionals[0] ?? sessions).split(',').map(Number))
+    for (const each of workers) {
+      const settings = { ...roundsOf(DEFAULTS.cardForm), database, workers: each, sessionsPerSecond };
+      figures.push(await measureCardForm(settings, print));
+    }
   return reportSection('card_form', cardFormSection(figures, conditionsNow(new Date())));
 }
 

@@ -1,6 +1,6 @@
 import { whileFlushing } from './disk.ts';
 import { CAPACITY_SECONDS, type Interval, median, type Soak, type SoakSettings } from './figures.ts';
-import { readStolenTime } from './processes.ts';
+import { readMachineTime } from './processes.ts';
 import { ECHO, MIX } from './requests.ts';
 import type { Service } from './service.ts';
 import { whole } from './table.ts';
@@ -39,11 +39,11 @@ async function measureInterval(
   const { perSecond, p99, cpu } = await testbed.run(echo, ECHO, { seconds: ECHO_SECONDS });
   await testbed.connect([target], CONNECTIONS);
   const { perSecond: capacity } = await testbed.run(target, MIX, { seconds: CAPACITY_SECONDS });
-  const before = readStolenTime();
+  const before = readMachineTime();
   const [round, flush] = await whileFlushing(testbed.directory, () =>
     testbed.run(target, MIX, { seconds, perSecond: offered }),
   );
-  const after = readStolenTime();
+  const after = readMachineTime();
   const { database, log } = await sizes();
   return {
     ...{ perSecond: round.perSecond, p50: round.p50, p99: round.p99, cpu: round.cpu + round.databaseCpu },
