@@ -6,9 +6,7 @@ import {
   fstatSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
-  readlinkSync,
   rmSync,
   statSync,
 } from 'node:fs';
@@ -16,6 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
+import { failFlushes } from '../../../test/fixtures/fail-flushes.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { Connection } from './connection.ts';
 import { endOfLog, readLog, uncopied } from './log-length.ts';
@@ -26,8 +25,6 @@ const PAGE = 4096;
 const ROW_BYTES = 10 * PAGE;
 const PATIENCE = 2000;
 const MEBIBYTE = 2 ** 20;
-/** Both bits are 0 in a handle for reading alone. */
-const ACCESS_MODE = 3;
 const ERASED = 'erased-'.repeat(8);
 
 describe('checkpoints', () => {
@@ -57,23 +54,6 @@ describe('checkpoints', () => {
     checkpoints.afterTransaction();
   };
   const length = (): number => readLog(connection, 'noop').length;
-
-  /** Returns the handle of the database file that is open for reading alone. */
-  function openedForFlushes(): number {
-    const handles = readdirSync('/proc/self/fd').map(Number);
-    const isIt = (handle: number): boolean => {
-      try {
-        const flags = Number.parseInt(
-          /flags:\s+(\d+)/.exec(readFileSync(`/proc/self/fdinfo/${handle}`, 'utf8'))?.[1] ?? '',
-          8,
-        );
-        return readlinkSync(`/proc/self/fd/${handle}`) === path && (flags & ACCESS_MODE) === 0;
-      } catch {
-        return false;
-      }
-    };
-    return handles.find(isIt) ?? assert.fail('the file is not open');
-  }
 
   /** Inserts rows one after the other, and lets the thread work between them, until this is true. */
   async function insertUntil(isReached: () => boolean, from = 0): Promise<number> {
@@ -112,10 +92,7 @@ describe('checkpoints', () => {
 
   test('a disk that fails ends all checkpoints, so that the next process copies the whole log', async () => {
     const rows = await insertUntil(() => readLog(connection, 'noop').checkpointed > 0);
-    const file = openedForFlushes();
-    closeSync(file);
-    // A device cannot be flushed.
-    assert.equal(openSync('/dev/null', 'r'), file);
+    assert.ok(failFlushes(path));
     const all = await insertUntil(() => faults.length > 0, rows);
     assert.match(faults[0]?.message ?? '', /EINVAL.*fdatasync/);
     await assert.rejects(checkpoints.scrub(), /fdatasync/);

@@ -51,7 +51,7 @@ export class Checkpoints {
   readonly #onFault: (error: Error) => void;
   #fault: Error | undefined;
 
-  /** `onFault`: called when the disk failed; the process must end, so that the next one copies the whole log again. */
+  /** `onFault`: called when the disk failed; kills the process, so that the next one copies the whole log again. */
   constructor(connection: Connection, path: string, onFault: (error: Error) => void, options = DEFAULTS) {
     this.#connection = connection;
     this.#path = path;

@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type DigestKey, DigestKeys } from '../../crypto/digest-keys.ts';
 import type { Migration } from '../database.ts';
@@ -36,10 +37,17 @@ interface Arrived<Kind = Request> {
   readonly request: Kind;
 }
 
+const STANDARD_ERROR = 2;
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
 const checkpoints = new Checkpoints(connection, path, (error) => {
-  // Ends this thread and then the process, whatever awaits the checkpoint.
+  writeSync(
+    STANDARD_ERROR,
+    `the process ends because the disk failed while the log of SQLite was copied: ${error.message}\n`,
+  );
+  // No end that closes the connection: as the last one of the process it would copy the rest of the log, and remove it.
+  process.kill(process.pid, 'SIGKILL');
+  // The first process of a container cannot kill itself. The connections with which the service reads keep the log there.
   setImmediate(() => {
     throw error;
   });
