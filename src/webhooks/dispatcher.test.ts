@@ -19,7 +19,7 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Driver } from '../storage/database.ts';
 import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
-import { Dispatcher } from './dispatcher.ts';
+import { Dispatcher, toAttemptResult } from './dispatcher.ts';
 import { Outbox } from './outbox.ts';
 import type { SendResult } from './send.ts';
 import { insertEndpoint } from './webhook-store.ts';
@@ -181,4 +181,43 @@ describe('a dispatcher whose endpoints are slow', { timeout: 60_000 }, () => {
     await endAll('acc_1');
     await assertHeld({ acc_1: LIMITS.webhookRequestsPerEndpoint });
   });
+});
+
+describe('what an attempt means for its delivery', () => {
+  const DELAYS = [5000, 60_000];
+  const NOW = 1_000_000;
+  /** The least of the delay that is drawn. */
+  const least = { bytes: () => new Uint8Array(0), below: () => 0 };
+  const meaningOf = (result: Partial<SendResult>, step = 0) => {
+    const { status, nextAttemptAt } = toAttemptResult(
+      DELAYS,
+      { step },
+      { statusCode: 500, error: 'status', retryAfter: undefined, ...result },
+      NOW,
+      least,
+    );
+    return [status, nextAttemptAt];
+  };
+
+  test('a success ends it, and a failure puts it off by the schedule until that is over', () => {
+    assert.deepEqual(meaningOf({ statusCode: 200, error: undefined }), ['delivered', undefined]);
+    assert.deepEqual(meaningOf({}), ['waiting', NOW + 5000]);
+    assert.deepEqual(meaningOf({}, 1), ['waiting', NOW + 60_000]);
+    assert.deepEqual(meaningOf({}, 2), ['failed', undefined]);
+    assert.deepEqual(meaningOf({ statusCode: undefined, error: 'connect' }), ['waiting', NOW + 5000]);
+  });
+
+  test('Retry-After of 429 and 503 puts it off, never forward and by a day at most', () => {
+    for (const statusCode of [429, 503]) {
+      assert.deepEqual(meaningOf({ statusCode, retryAfter: '600' }), ['waiting', NOW + 600_000]);
+      assert.deepEqual(meaningOf({ statusCode, retryAfter: '1' }), ['waiting', NOW + 5000]);
+      assert.deepEqual(meaningOf({ statusCode, retryAfter: '999999' }), ['waiting', NOW + 86_400_000]);
+      assert.deepEqual(meaningOf({ statusCode, retryAfter: 'soon' }), ['waiting', NOW + 5000]);
+    }
+    for (const statusCode of [500, 502, 301])
+      assert.deepEqual(meaningOf({ statusCode, retryAfter: '600' }), ['waiting', NOW + 5000]);
+    assert.deepEqual(meaningOf({ statusCode: 503, retryAfter: '600' }, 2), ['failed', undefined]);
+  });
+
+  test('410 ends it at once', () => assert.deepEqual(meaningOf({ statusCode: 410 }), ['failed', undefined]));
 });

@@ -19,6 +19,14 @@ import {
 } from './card-form-shop.ts';
 import { untilPasses } from './until-passes.ts';
 
+/** What the document of a page has kept anywhere. */
+const STORED = `(async () => [
+  document.cookie, localStorage.length, sessionStorage.length, (await indexedDB.databases()).length,
+  'caches' in window ? (await caches.keys()).length : 0,
+  'serviceWorker' in navigator ? (await navigator.serviceWorker.getRegistrations()).length : 0, window.name, history.state,
+].join())()`;
+const NOTHING = ',0,0,0,0,0,,';
+
 /** A page that frames the form without the script of the vault, and posts whatever the test says. */
 const HOSTILE = `<!doctype html><meta charset="utf-8"><title>Shop</title><link rel="icon" href="data:,">
 <iframe id="form"></iframe><iframe id="sibling" src="/empty"></iframe>
@@ -210,6 +218,31 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     );
   });
 
+  /** Asserts that a secret is in the body of a request or in its authorization, and nowhere else. */
+  async function assertNotSent(requests: readonly Request[], { client_secret }: OpenSession): Promise<void> {
+    for (const request of requests) {
+      const { authorization: _, ...headers } = await request.allHeaders();
+      // Playwright shows the fragment of a navigation, which browsers do not send.
+      const sent = `${request.url().split('#')[0]} ${JSON.stringify(headers)}`;
+      for (const secret of [client_secret, DIGITS, NUMBER]) assert.ok(!sent.includes(secret), request.url());
+    }
+  }
+
+  it('secrets of a framed form stay out of addresses, headers and storage', async () => {
+    const session = await open();
+    const page = await newPage();
+    const requests: Request[] = [];
+    page.on('request', (request) => requests.push(request));
+    await fillCard(await mountForm(page, shop.origin, session));
+    const frame = page.frames().find((each) => each.url().startsWith(vault())) ?? assert.fail('there is no frame');
+    assert.equal(frame.url(), addressOf(session), 'no fragment, no query');
+    assert.equal(await frame.evaluate(STORED), NOTHING);
+    assert.ok((await submitForm(page)).result);
+    for (const each of page.frames()) assert.equal(await each.evaluate(STORED), NOTHING, each.url());
+    assert.ok(requests.some((request) => request.method() === 'POST'));
+    await assertNotSent(requests, session);
+  });
+
   it('secrets stay out of addresses, headers, storage and the history of the browser', async () => {
     const session = await openHosted();
     const page = await newPage();
@@ -218,11 +251,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     await page.goto(`${shop.origin}/empty`);
     await page.goto(session.url ?? '');
     await fillCard(page);
-    const stored = await page.evaluate(`(async () => [
-      document.cookie, localStorage.length, sessionStorage.length, (await indexedDB.databases()).length,
-      (await caches.keys()).length, (await navigator.serviceWorker.getRegistrations()).length, window.name, history.state,
-    ].join())()`);
-    assert.equal(stored, ',0,0,0,0,0,,');
+    assert.equal(await page.evaluate(STORED), NOTHING);
     await page.getByRole('button', { name: 'Continue' }).dblclick();
     await page.waitForURL(/status=completed/);
     assert.equal(await page.evaluate('document.referrer'), '');
@@ -231,12 +260,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
       toVault.map((request) => `${request.method()} ${new URL(request.url()).pathname.replace(session.id, 'ID')}`),
       ['GET /v1/card/ID', 'GET /v1/card/ID/session', 'POST /v1/card/ID'],
     );
-    for (const request of requests) {
-      const { authorization: _, ...headers } = await request.allHeaders();
-      // Playwright shows the fragment of a navigation, which browsers do not send.
-      const sent = `${request.url().split('#')[0]} ${JSON.stringify(headers)}`;
-      for (const secret of [session.client_secret, DIGITS, NUMBER]) assert.ok(!sent.includes(secret), request.url());
-    }
+    await assertNotSent(requests, session);
     await page.goBack();
     assert.equal(page.url(), `${shop.origin}/empty`);
     for (const secret of [session.client_secret, DIGITS, 'Ana Lopez'])
@@ -278,27 +302,58 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     assert.equal(await statusOf(one), 'open');
   });
 
-  it('a submission whose response is lost is sent again, and nothing happens twice', async () => {
+  /** Ways in which the response of a submission is lost, and the fault that a page then shows. */
+  const LOSSES: Readonly<Record<string, { lose: (route: Route) => Promise<void>; fault?: RegExp }>> = {
+    'is lost': {
+      lose: (route) => route.abort('connectionreset'),
+      fault: /^not loaded: POST .*ERR_CONNECTION_RESET/,
+    },
+    'breaks off': {
+      lose: (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"status":"completed"' }),
+    },
+    'is lost by a proxy': {
+      lose: (route) => route.fulfill({ status: 504, contentType: 'text/html', body: '<h1>Gateway Timeout</h1>' }),
+      fault: /504/,
+    },
+  };
+  for (const [how, { lose, fault }] of Object.entries(LOSSES))
+    it(`a submission whose response ${how} is sent again, and nothing happens twice`, async () => {
+      const session = await open();
+      const page = await newPage();
+      const bodies: { attempt: string }[] = [];
+      await page.route(`${vault()}/v1/card/*`, async (route) => {
+        const request = route.request();
+        if (request.method() !== 'POST' || bodies.push(request.postDataJSON()) > 1) return route.continue();
+        const { authorization = '' } = await request.allHeaders();
+        const headers = { authorization, origin: vault() };
+        const path = new URL(request.url()).pathname;
+        const body = request.postDataJSON();
+        const first = await service.call('POST', path, { environment: 'cards', body, headers });
+        assert.equal(first.status, 200);
+        return lose(route);
+      });
+      await fillCard(await mountForm(page, shop.origin, session));
+      const { result } = await submitForm(page);
+      assert.ok(result, 'the page has the result');
+      assert.equal(bodies.length, 2);
+      assert.equal(bodies[0]?.attempt, bodies[1]?.attempt);
+      const shown = (await service.call('GET', `/v1/capture-sessions/${session.id}`, { key })).json.data;
+      assert.deepEqual([shown.result, shown.attempts], [result, 0]);
+      if (fault !== undefined) await expectFault(fault);
+    });
+
+  it('a form whose session breaks off while it loads loads it again', async () => {
     const session = await open();
     const page = await newPage();
-    const bodies: { attempt: string }[] = [];
-    await page.route(`${vault()}/v1/card/*`, async (route) => {
-      const request = route.request();
-      if (request.method() !== 'POST' || bodies.push(request.postDataJSON()) > 1) return route.continue();
-      const { authorization = '' } = await request.allHeaders();
-      const headers = { authorization, origin: vault() };
-      const path = new URL(request.url()).pathname;
-      const first = await service.call('POST', path, { environment: 'cards', body: request.postDataJSON(), headers });
-      assert.equal(first.status, 200);
-      return route.abort('connectionreset');
-    });
+    let loads = 0;
+    await page.route(`${vault()}/v1/card/*/session`, (route) =>
+      ++loads > 1
+        ? route.continue()
+        : route.fulfill({ status: 200, contentType: 'application/json', body: '{"status":"op' }),
+    );
     await fillCard(await mountForm(page, shop.origin, session));
-    const { result } = await submitForm(page);
-    assert.equal(bodies.length, 2);
-    assert.equal(bodies[0]?.attempt, bodies[1]?.attempt);
-    const shown = (await service.call('GET', `/v1/capture-sessions/${session.id}`, { key })).json.data;
-    assert.deepEqual([shown.result, shown.attempts], [result, 0]);
-    await expectFault(/^not loaded: POST .*ERR_CONNECTION_RESET/);
+    assert.equal((await submitForm(page)).card.brand, 'visa');
+    assert.equal(loads, 2);
   });
 
   it('a form that is emptied while a submission has no response takes another card', async () => {

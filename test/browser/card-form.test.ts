@@ -21,6 +21,17 @@ import {
   submitForm as submit,
 } from './card-form-shop.ts';
 
+const MOST_TABS = 10;
+
+/** Presses Tab until something has the focus. */
+async function tabTo(page: Page, focused: Locator): Promise<void> {
+  for (let tabs = 0; tabs < MOST_TABS; tabs++) {
+    await page.keyboard.press('Tab');
+    if ((await focused.count()) > 0) return;
+  }
+  assert.fail(`not reached by ${MOST_TABS} tabs`);
+}
+
 describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000 }, () => {
   let service: TestService;
   let browser: TestBrowser;
@@ -248,8 +259,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
   it('is filled and sent with the keyboard alone', async () => {
     const { page } = await browser.newVisitor({ origin: shop.origin });
     const frame = await mount(page, await open());
-    await page.evaluate('form.focus()');
-    await frame.locator('#number:focus').waitFor();
+    await tabTo(page, frame.locator('#number:focus'));
     for (const text of [DIGITS, '1240', '123', 'Ana Lopez']) {
       await page.keyboard.type(text);
       if (text !== 'Ana Lopez') await page.keyboard.press('Tab');
@@ -262,13 +272,27 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     assert.equal((await submit(page)).card.exp, '12/2040');
     const hosted = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
     await page.goto(hosted.url ?? '');
-    await page.getByLabel('Card number').focus();
+    await page.getByLabel('Card number').waitFor();
+    await tabTo(page, page.locator('#number:focus'));
     for (const text of [DIGITS, '1240', '123', 'Ana Lopez']) {
       await page.keyboard.type(text);
       if (text !== 'Ana Lopez') await page.keyboard.press('Tab');
     }
     await page.keyboard.press('Enter');
     await page.waitForURL(/status=completed/);
+    const left = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back` });
+    await page.goto(left.url ?? '');
+    await page.getByLabel('Card number').waitFor();
+    await tabTo(page, page.locator(':focus', { hasText: 'Cancel and go back' }));
+    await page.keyboard.press('Enter');
+    await page.waitForURL(/status=cancelled/);
+  });
+
+  it('has the focus when the page asks for it', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    const frame = await mount(page, await open());
+    await page.evaluate('form.focus()');
+    await frame.locator('#number:focus').waitFor();
   });
 
   it('takes what a browser fills into all fields, in any order', async () => {

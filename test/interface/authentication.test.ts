@@ -8,7 +8,9 @@ import { SECOND } from '../../src/kernel/clock.ts';
 import { storedBytes } from '../fixtures/database.ts';
 import { shareService } from '../fixtures/shared-service.ts';
 import { type CallOptions, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
-import { LINES, patternOf } from './request-lines.ts';
+import { BROWSER_LINES, LINES, patternOf } from './request-lines.ts';
+
+const ALL_LINES = [...LINES, ...BROWSER_LINES];
 
 const shared = shareService();
 
@@ -131,7 +133,7 @@ describe('authentication', () => {
     });
 
     test('is the same on every endpoint, whatever else is sent', async () => {
-      for (const { method, path, body } of LINES) {
+      for (const { method, path, body } of ALL_LINES) {
         for (const options of [{ body }, { body: 'no json' }, { headers: { 'idempotency-key': 'once' } }]) {
           const response = await service.call(method, path, { key: 'wrong', ...options });
           assert.equal(response.status, 403, `${method} ${path}`);
@@ -167,14 +169,16 @@ describe('authentication', () => {
   describe('permissions', () => {
     test('every endpoint is in the list of this test, with the permission of the decisions', () => {
       const served = ENDPOINTS.map(({ method, path, permission }) => `${method} ${path} ${permission}`);
-      const expected = LINES.map((line) => `${line.method} ${patternOf(line)} ${line.permission}`);
+      const expected = ALL_LINES.map((line) => `${line.method} ${patternOf(line)} ${line.permission}`);
       assert.deepEqual(
-        served.filter((line) => /^\S+ \/(v1\/(token|account)|transactions)/.test(line)).sort(),
+        served
+          .filter((line) => /^\S+ \/(v1\/(token|account|capture-sessions|webhooks)|transactions)/.test(line))
+          .sort(),
         expected.sort(),
       );
     });
 
-    for (const { method, path, permission, body } of LINES) {
+    for (const { method, path, permission, body } of ALL_LINES) {
       test(`${method} ${path} requires ${permission} only`, async () => {
         const only = await service.newKey(account, { permissions: PERMISSIONS.filter((each) => each === permission) });
         const others = await service.newKey(account, {

@@ -6,7 +6,7 @@ import { LIMITS } from '../../src/kernel/limits.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { assertUnreadable, dial, exchange, requestText, untilClosed } from '../fixtures/wire.ts';
 
-const LISTENERS = ['production', 'sandbox', 'console'] as const;
+const LISTENERS = ['production', 'sandbox', 'console', 'cards'] as const;
 
 describe('bytes that are not HTTP, over TLS', () => {
   let service: TestService;

@@ -30,6 +30,29 @@ export const LINES: readonly Line[] = [
   { method: 'GET', path: '/v1/account', permission: 'account:read' },
 ];
 
+const SESSION = { allowed_origins: ['https://shop.example'], result: 'capture', amount: 1, currency: 'USD', ttl: 5 };
+const WEBHOOK = '/v1/webhooks/wh_aaaaaaaaaaaaaaaaaaaaaaaa';
+const manage = (method: string, path: string, body?: unknown): Line => ({
+  ...{ method, path, permission: 'webhooks:manage' },
+  ...(body !== undefined && { body }),
+});
+
+/** The same of capture sessions and webhooks. */
+export const BROWSER_LINES: readonly Line[] = [
+  { method: 'POST', path: '/v1/capture-sessions', permission: 'captures:create', body: SESSION },
+  { method: 'GET', path: `/v1/capture-sessions/${ID}`, permission: 'captures:inspect' },
+  { method: 'DELETE', path: `/v1/capture-sessions/${ID}`, permission: 'captures:delete' },
+  manage('POST', '/v1/webhooks', { url: 'https://shop.example/hook', events: ['*'] }),
+  manage('GET', '/v1/webhooks'),
+  manage('GET', WEBHOOK),
+  manage('POST', WEBHOOK, { status: 'disabled' }),
+  manage('DELETE', WEBHOOK),
+  manage('POST', `${WEBHOOK}/rotate`, {}),
+  manage('POST', `${WEBHOOK}/test`, {}),
+  manage('GET', `${WEBHOOK}/deliveries`),
+  manage('POST', `${WEBHOOK}/replay`, {}),
+];
+
 const PAYMENT = 'aahlqkczgvaaatqbhwzmfnrcx';
 const ORDER = {
   transaction_info: { type: 'authorization', reference_code: 'A-1001' },

@@ -10,7 +10,7 @@ import { dial, exchange, requestText, type WireOptions } from '../fixtures/wire.
 /** Settings of a client that offers obsolete versions and suites. */
 const OLD = '@SECLEVEL=0';
 
-const LISTENERS = ['production', 'sandbox', 'console'] as const;
+const LISTENERS = ['production', 'sandbox', 'console', 'cards'] as const;
 
 describe('TLS', () => {
   let service: TestService;

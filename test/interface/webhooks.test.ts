@@ -12,6 +12,7 @@ import { luhnPan, startTestService, type TestService } from '../fixtures/test-se
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { type ReceivedWebhook, startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import { type Merchant, newMerchant, processed, REJECTED, TIMES_OUT } from './payment-requests.ts';
+import { dataOf } from './vault-requests.ts';
 
 type Signed = Pick<ReceivedWebhook, 'headers' | 'body'>;
 
@@ -547,4 +548,32 @@ describe('webhooks of what expires', { timeout: 60_000 }, () => {
       assert.equal(await count('webhook_deliveries'), 4);
     });
   });
+});
+
+test('a webhook whose name resolves to this machine goes nowhere, unless the operator allows its network', {
+  timeout: 60_000,
+}, async () => {
+  const receiver = await startWebhookReceiver();
+  const service = await startTestService();
+  try {
+    const me = await newMerchant(service);
+    const url = `http://localhost:${new URL(receiver.url).port}/`;
+    const { id } = dataOf(await me.send('POST', '/v1/webhooks', { url, events: ['*'] }));
+    service.advance(3 * SECOND);
+    const tried = dataOf(await me.send('POST', `/v1/webhooks/${id}/test`, {}));
+    assert.deepEqual([tried.delivered, tried.error], [false, 'address']);
+    await me.opened();
+    await untilPasses(async () => {
+      service.advance(SECOND);
+      const { deliveries } = dataOf(await me.send('GET', `/v1/webhooks/${id}/deliveries`));
+      assert.deepEqual(
+        deliveries.map(({ type, last_error }: { type: string; last_error?: string }) => [type, last_error]),
+        [['payment.authorized', 'address']],
+      );
+    });
+    assert.equal(receiver.received.length, 0);
+  } finally {
+    await service.stop();
+    await receiver.stop();
+  }
 });

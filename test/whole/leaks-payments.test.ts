@@ -3,9 +3,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal } from '../../src/audit/verify-journal.ts';
+import { SECOND } from '../../src/kernel/clock.ts';
 import { Search } from '../fixtures/canaries.ts';
 import { runInProcess } from '../fixtures/command.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
+import { untilPasses } from '../fixtures/until-passes.ts';
+import { startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import {
   followOnRequest,
   idOf,
@@ -15,6 +18,7 @@ import {
   PAYMENTS,
   waitForRecovery,
 } from '../interface/payment-requests.ts';
+import { dataOf } from '../interface/vault-requests.ts';
 import { FakeKoin } from '../processors/fake-koin.ts';
 
 /**
@@ -33,6 +37,8 @@ const ITEM = 'canary-of-a-line-item-81c2';
 const DESCRIPTOR = 'CANARY*DESCRIPTOR';
 const REFERENCE = 'canary-of-a-reference-81c2';
 const PRIVATE_KEY = 'sk_canary_of_the_processor_81c2';
+/** Some of the events of these payments. */
+const EVENTS = ['payment.authorized', 'payment.collected', 'payment.declined', 'payment.in_doubt', 'token.deleted'];
 const CVV = '7391';
 /** Four digits alone are found anywhere by chance. */
 const CVV_FORMS = [`"security_code":"${CVV}"`, `"cvv":"${CVV}"`, `"securityCode":"${CVV}"`, `cvv=${CVV}`];
@@ -40,9 +46,12 @@ const CVV_FORMS = [`"security_code":"${CVV}"`, `"cvv":"${CVV}"`, `"securityCode"
 describe('places without data of a payment', { timeout: 180_000 }, () => {
   let service: TestService;
   let koin: FakeKoin;
+  let receiver: Awaited<ReturnType<typeof startWebhookReceiver>>;
   const pans = Array.from({ length: 8 }, (_, index) => luhnPan(index % 2 === 0 ? '411111' : '520082'));
   const [clear = '', paid = '', vaulted = '', captured = '', wrong = '', doubtful = '', koinPan = '', failing = ''] =
     pans;
+  /** A reference is free text, in which a merchant may have put a number. */
+  const referenced = luhnPan('411111');
   const people = [HOLDER, EMAIL, DOCUMENT, STREET, PHONE, FINGERPRINT, ITEM, DESCRIPTOR, ADDRESS];
   const secrets = [...pans, ...people, ...CVV_FORMS, PRIVATE_KEY];
   const responses: { what: string; response: TestResponse }[] = [];
@@ -85,18 +94,37 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
     };
 
   before(async () => {
-    service = await startTestService();
+    receiver = await startWebhookReceiver();
+    service = await startTestService({ variables: { CARDVAULT_WEBHOOK_NETWORKS: '127.0.0.0/8' } });
     const me = await newMerchant(service, { 'timeout-ms': '400', 'erase-sad': 'false' });
     secrets.push(me.key);
+    await subscribe(me);
     await toSimulator(me);
     await notWellFormed(me);
     await toKoin();
+    await untilPasses(async () => {
+      service.advance(SECOND);
+      const types = new Set(receiver.received.map(({ event }) => event.type));
+      for (const type of EVENTS) assert.ok(types.has(type), type);
+      const [{ waiting } = { waiting: undefined }] = await service.core.database.read(
+        'select count(*) as waiting from webhook_deliveries where next_attempt_at is not null',
+      );
+      assert.equal(Number(waiting), 0);
+    });
     await service.core.database.backup(join(service.directory, 'copy.db'));
   });
   after(async () => {
     await service.stop();
     await koin.stop();
+    await receiver.stop();
   });
+
+  /** Every event goes to an endpoint of the merchant. */
+  async function subscribe(me: Merchant): Promise<void> {
+    secrets.push(dataOf(await me.send('POST', '/v1/webhooks', { url: receiver.url, events: ['*'] })).secret);
+    // The endpoints of a tenant are cached for two seconds.
+    service.advance(3 * SECOND);
+  }
 
   async function toSimulator(me: Merchant): Promise<void> {
     const send = sender(me);
@@ -126,6 +154,11 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
       await send(move, { transaction_info: info, card: { number: wrong }, note: EMAIL }, `/${id}/${move}`);
     }
     responses.push({ what: 'lookup', response: await me.show(id) });
+    const { transaction_info: info, ...rest } = body('authorization', { number: paid });
+    const withNumber = { ...rest, transaction_info: { ...info, reference_code: `Order ${referenced}` } };
+    assert.equal((await me.send('POST', PAYMENTS, withNumber)).json.status, 'success');
+    const { token } = created.json.data.tokens[0];
+    assert.equal((await me.send('DELETE', '/v1/tokens', { tokens: [token] })).status, 200);
     const unknown = await send('in doubt', body('payment', { number: doubtful }, 66_000), '', {
       'idempotency-key': 'doubt',
     });
@@ -186,6 +219,7 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
     koin = new FakeKoin({ privateKey: PRIVATE_KEY, account: 'ACC' });
     const { url } = await koin.start();
     const me = await newMerchant(service);
+    await subscribe(me);
     const settings = {
       'base-url': url,
       'private-key': PRIVATE_KEY,
@@ -229,7 +263,7 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
   });
 
   test('files', () => {
-    const search = new Search([...secrets, REFERENCE]);
+    const search = new Search([...secrets, referenced, REFERENCE]);
     const files = readdirSync(service.directory, { recursive: true, withFileTypes: true }).filter((each) =>
       each.isFile(),
     );
@@ -251,14 +285,14 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
       '/notifications/koin/:secret',
     ])
       assert.ok(log.includes(`"route":"${route}"`), route);
-    assert.deepEqual(new Search([...secrets, REFERENCE]).found(log), []);
+    assert.deepEqual(new Search([...secrets, referenced, REFERENCE]).found(log), []);
   });
 
   test('metrics', async () => {
     const { status, text } = await service.call('GET', '/metrics', { environment: 'console' });
     assert.equal(status, 200);
     assert.ok(text.includes('/v1/payments'));
-    assert.deepEqual(new Search([...secrets, REFERENCE]).found(Buffer.from(text)), []);
+    assert.deepEqual(new Search([...secrets, referenced, REFERENCE]).found(Buffer.from(text)), []);
   });
 
   test('audit log', async () => {
@@ -268,7 +302,16 @@ describe('places without data of a payment', { timeout: 180_000 }, () => {
     assert.ok(
       text.includes('payment.requested') && text.includes('payment.resolved') && text.includes('token.detokenized'),
     );
-    assert.deepEqual(new Search([...secrets, REFERENCE]).found(Buffer.from(text)), []);
+    assert.deepEqual(new Search([...secrets, referenced, REFERENCE]).found(Buffer.from(text)), []);
+  });
+
+  test('events as they arrived, with their headers', () => {
+    const search = new Search([...secrets, referenced]);
+    for (const { path, headers, body: sent, event } of receiver.received)
+      assert.deepEqual(search.found(Buffer.from(`${path} ${JSON.stringify(headers)} ${sent}`)), [], event.type);
+    const last = referenced.slice(-4);
+    const truncated = receiver.received.filter(({ body: sent }) => sent.includes('Order ') && sent.includes(last));
+    assert.ok(truncated.length > 0, 'the reference is there, with its last digits');
   });
 
   test('responses, successful and failed', () => {
