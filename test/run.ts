@@ -83,10 +83,10 @@ async function checkTypesAndStyle(): Promise<void> {
 }
 
 /** Builds what a browser loads from the sources as they are now. */
-function buildConsole(): boolean {
-  const { status } = spawnSync(process.execPath, [join(root, 'scripts', 'build-console.ts')], { stdio: 'inherit' });
-  return status === 0;
-}
+const buildPages = (): boolean =>
+  ['build-console.ts', 'build-card-form.ts'].every(
+    (script) => spawnSync(process.execPath, [join(root, 'scripts', script)], { stdio: 'inherit' }).status === 0,
+  );
 
 /** Writes a module that runs the files one after another, and returns its path. */
 function writeProcess(files: readonly string[], name: string, { overPostgres = false } = {}): string {
@@ -151,7 +151,7 @@ async function runFiles(files: readonly string[]): Promise<void> {
   if (files.some(isInBrowser)) {
     const why = whyNoChromium();
     if (why !== false) print(`nothing is shown in a browser: ${why}`);
-    else if (!buildConsole()) counts.failed++;
+    else if (!buildPages()) counts.failed++;
   }
   const again = files.filter((file) => !isPostgres && isSecondPass(file, scope));
   const needsPostgres = scope !== 'fast' && (isPostgres || again.length > 0 || selected.length === 0);
