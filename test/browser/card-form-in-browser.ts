@@ -49,7 +49,8 @@ export function describeCardForm(
     };
     const typeInto = async (keys: string, where: Where): Promise<void> => {
       // Not by a script: WebKit lets a frame take the focus only after the buyer has touched it.
-      await browser.click('#number', where);
+      // The frame gets its height a moment after the form is ready.
+      await untilPasses(() => browser.click('#number', where));
       await browser.press(keys, where);
     };
     const awaitValue = (expression: string, expected: unknown, where: Where = 'page'): Promise<void> =>
