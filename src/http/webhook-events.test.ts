@@ -17,7 +17,7 @@ const snapshot = ({ status, refunded = 0n, inDoubt = false }: State): unknown =>
 const change = (before: State, after: State): PaymentChange =>
   ({ before: snapshot(before), after: snapshot(after) }) as PaymentChange;
 
-/** webhooks.md 2: what a change is told as, in this order. */
+/** Changes with their events in the order of sending (webhooks.md 2). */
 const CHANGES: Readonly<Record<string, readonly [State, State, readonly string[]]>> = {
   'an authorization': [{ status: 'Opened' }, { status: 'Authorized' }, ['payment.authorized']],
   'a complete payment, which was never authorized': [
@@ -38,8 +38,8 @@ const CHANGES: Readonly<Record<string, readonly [State, State, readonly string[]
   ],
   'a payment that waits for the buyer': [{ status: 'Opened' }, { status: 'Opened' }, []],
   'a change that tells nothing new': [{ status: 'Collected' }, { status: 'Collected' }, []],
-  'an outcome that nobody knows': [{ status: 'Opened' }, { status: 'Opened', inDoubt: true }, ['payment.in_doubt']],
-  'doubt that goes on': [{ status: 'Opened', inDoubt: true }, { status: 'Opened', inDoubt: true }, []],
+  'an outcome that becomes unknown': [{ status: 'Opened' }, { status: 'Opened', inDoubt: true }, ['payment.in_doubt']],
+  'doubt that does not end': [{ status: 'Opened', inDoubt: true }, { status: 'Opened', inDoubt: true }, []],
   'doubt that ends with a status': [
     { status: 'Opened', inDoubt: true },
     { status: 'Collected' },

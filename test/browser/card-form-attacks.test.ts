@@ -19,7 +19,7 @@ import {
 } from './card-form-shop.ts';
 import { untilPasses } from './until-passes.ts';
 
-/** What the document of a page has kept anywhere. */
+/** Counts all that the document of a page keeps. */
 const STORED = `(async () => [
   document.cookie, localStorage.length, sessionStorage.length, (await indexedDB.databases()).length,
   'caches' in window ? (await caches.keys()).length : 0,

@@ -288,7 +288,7 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await page.waitForURL(/status=cancelled/);
   });
 
-  it('has the focus when the page asks for it', async () => {
+  it('puts the focus into the number at the call of focus()', async () => {
     const { page } = await browser.newVisitor({ origin: shop.origin });
     const frame = await mount(page, await open());
     await page.evaluate('form.focus()');
