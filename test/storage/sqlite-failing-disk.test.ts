@@ -5,39 +5,41 @@ import { mkdtempSync, realpathSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
 import { Connection } from '../../src/storage/sqlite/connection.ts';
 
 const PROGRAM = join(import.meta.dirname, '..', 'fixtures', 'failing-disk-process.ts');
+const REASON = /^the process ends because the disk failed while the log of SQLite was copied: EINVAL.*fdatasync\n$/;
 
-test('a process whose disk fails while the log is copied ends with the whole log, and no commit is lost', {
-  timeout: 60_000,
-}, async () => {
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'cardvault-failing-disk-')));
-  const path = join(directory, 'vault.db');
-  try {
-    const created = new Connection(path, { readOnly: false });
-    created.database.exec('create table committed (number integer primary key, bytes blob)');
-    created.close();
-    const child = spawn(process.execPath, [PROGRAM, path], { stdio: ['ignore', 'pipe', 'pipe'] });
-    const [printed, errors, [, signal]] = await Promise.all([
-      text(child.stdout),
-      text(child.stderr),
-      once(child, 'close'),
-    ]);
-    assert.match(
-      errors,
-      /^the process ends because the disk failed while the log of SQLite was copied: EINVAL.*fdatasync\n$/,
-    );
-    assert.equal(signal, 'SIGKILL');
-    assert.ok(statSync(`${path}-wal`).size > 0, 'the log is kept');
-    // The last line may have been cut.
-    const last = Math.max(...printed.split('\n').slice(0, -1).map(Number));
-    const connection = new Connection(path, { readOnly: false });
-    const [found] = connection.read('select count(*) as number from committed', []);
-    assert.ok(Number(found?.['number']) >= last && last > 0, `${found?.['number']} of ${last}`);
-    connection.close();
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+describe('a process whose disk fails while the log is copied', () => {
+  for (const hasReader of [true, false])
+    test(`ends with the whole log and loses no commit, ${hasReader ? 'and says why' : 'also with a standard error that is closed'}`, {
+      timeout: 60_000,
+    }, async () => {
+      const directory = realpathSync(mkdtempSync(join(tmpdir(), 'cardvault-failing-disk-')));
+      const path = join(directory, 'vault.db');
+      try {
+        const created = new Connection(path, { readOnly: false });
+        created.database.exec('create table committed (number integer primary key, bytes blob)');
+        created.close();
+        const child = spawn(process.execPath, [PROGRAM, path], { stdio: ['ignore', 'pipe', 'pipe'] });
+        if (!hasReader) child.stderr.destroy();
+        const [printed, errors, [, signal]] = await Promise.all([
+          text(child.stdout),
+          hasReader ? text(child.stderr) : undefined,
+          once(child, 'close'),
+        ]);
+        if (errors !== undefined) assert.match(errors, REASON);
+        assert.equal(signal, 'SIGKILL');
+        assert.ok(statSync(`${path}-wal`).size > 0, 'the log is kept');
+        // The last line may have been cut.
+        const last = Math.max(...printed.split('\n').slice(0, -1).map(Number));
+        const connection = new Connection(path, { readOnly: false });
+        const [found] = connection.read('select count(*) as number from committed', []);
+        assert.ok(Number(found?.['number']) >= last && last > 0, `${found?.['number']} of ${last}`);
+        connection.close();
+      } finally {
+        rmSync(directory, { recursive: true, force: true });
+      }
+    });
 });

@@ -41,16 +41,18 @@ const STANDARD_ERROR = 2;
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
 const checkpoints = new Checkpoints(connection, path, (error) => {
-  writeSync(
-    STANDARD_ERROR,
-    `the process ends because the disk failed while the log of SQLite was copied: ${error.message}\n`,
-  );
-  // No end that closes the connection: as the last one of the process it would copy the rest of the log, and remove it.
-  process.kill(process.pid, 'SIGKILL');
-  // The first process of a container cannot kill itself. The connections with which the service reads keep the log there.
-  setImmediate(() => {
-    throw error;
-  });
+  const reason = `the process ends because the disk failed while the log of SQLite was copied: ${error.message}\n`;
+  try {
+    writeSync(STANDARD_ERROR, reason);
+  } finally {
+    // No end that closes the connection: as the last one of the process it would copy the rest of the log, and remove it. Nor
+    // may a closed standard error prevent it.
+    process.kill(process.pid, 'SIGKILL');
+    // The first process of a container cannot kill itself. The connections with which the service reads keep the log there.
+    setImmediate(() => {
+      throw error;
+    });
+  }
 });
 const ports = new Set<MessagePort>();
 let journalKey: DigestKeys | undefined;
