@@ -22,14 +22,26 @@ const INSERT = `insert into processor_configurations (account, environment, proc
 const UPDATE = `update processor_configurations set record = ?, revision = revision + 1
   where account = ?account and environment = ?environment and processor = ? and revision = ?`;
 
+/** Settings, and since when they name the same account at the processor: Unix time in milliseconds, 0 from the beginning. */
+export interface AccountSettings {
+  readonly configured: ConfiguredSettings;
+  readonly accountSince: number;
+}
+
 /**
  * The settings of a processor, and the revision at which they were read. A row that was altered cannot be unsealed: it
  * can only be replaced completely, by settings that contain nothing of it.
  */
 export type StoredSettings = { readonly revision: number } & (
-  | { readonly isTampered: false; readonly configured: ConfiguredSettings }
+  | ({ readonly isTampered: false } & AccountSettings)
   | { readonly isTampered: true; readonly configured?: undefined }
 );
+
+/** The record of a row. That of release 0.1.0 has the settings alone, in the place of these members. */
+type StoredRecord = AccountSettings | ConfiguredSettings;
+
+const isOfFirstRelease = (record: StoredRecord): record is ConfiguredSettings =>
+  typeof record.accountSince !== 'number';
 
 const recordContext = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
   encryptionContext(environment, account, 'processor-configurations', processor, String(revision), 'record');
@@ -61,11 +73,12 @@ export async function findSettings(
     const processor = text(row, 'processor');
     const revision = integer(row, 'revision');
     const place = recordContext(tenant, processor, revision);
-    const given = await unsealJson<ConfiguredSettings>(keyring, tenant, 'payments', place, blob(row, 'record'));
-    found.set(
-      processor,
-      given === undefined ? { isTampered: true, revision } : { isTampered: false, configured: given, revision },
-    );
+    const record = await unsealJson<StoredRecord>(keyring, tenant, 'payments', place, blob(row, 'record'));
+    if (record === undefined) found.set(processor, { isTampered: true, revision });
+    else {
+      const settings = isOfFirstRelease(record) ? { configured: record, accountSince: 0 } : record;
+      found.set(processor, { isTampered: false, ...settings, revision });
+    }
   }
   return found;
 }
@@ -75,11 +88,11 @@ export async function upsertSettings(
   keyring: Keyring,
   tenant: Tenant,
   processor: string,
-  given: ConfiguredSettings,
+  settings: AccountSettings,
   old: number | undefined,
 ): Promise<Write> {
   const seal = await keyring.sealer(tenant, 'payments', 1);
-  const record = seal(recordContext(tenant, processor, (old ?? 0) + 1), JSON.stringify(given));
+  const record = seal(recordContext(tenant, processor, (old ?? 0) + 1), JSON.stringify(settings));
   const scope = [tenant.account, tenant.environment, processor];
   return old === undefined ? write(INSERT, [...scope, record], 1) : write(UPDATE, [record, ...scope, old], 1);
 }

@@ -27,6 +27,7 @@ import {
   COMMON_SETTINGS,
   type ConfiguredSettings,
   effectiveSettings,
+  isSameAccount,
   listSettings,
   mergeSettings,
   redactedSettings,
@@ -42,6 +43,8 @@ export interface ConfiguredProcessor {
   readonly name: string;
   readonly processor: Processor;
   readonly settings: ProcessorSettings;
+  /** Since when the settings name the same account at the processor; Unix time in milliseconds, 0 from the beginning. */
+  readonly accountSince: number;
 }
 
 interface EnableRequest {
@@ -99,7 +102,7 @@ export const SIMULATOR = 'simulator';
 
 interface CachedActivation {
   readonly enabled: string | undefined;
-  readonly settings: ReadonlyMap<string, ProcessorSettings>;
+  readonly settings: ReadonlyMap<string, Pick<ConfiguredProcessor, 'settings' | 'accountSince'>>;
   /** Processors whose settings were altered in the database. */
   readonly tampered: ReadonlySet<string>;
 }
@@ -162,7 +165,8 @@ export class PaymentActivations {
     const { settings, tampered } = await this.#cached(tenant);
     // Never with the defaults instead, which may send payments to another host.
     if (tampered.has(name)) throw new UnsealError();
-    return { name, processor, settings: settings.get(name) ?? effectiveSettings(this.#table(name), {}) };
+    const known = settings.get(name);
+    return known === undefined ? this.processorWithDefaults(name) : { name, processor, ...known };
   }
 
   /**
@@ -170,7 +174,8 @@ export class PaymentActivations {
    * anything.
    */
   processorWithDefaults(name: string): ConfiguredProcessor {
-    return { name, processor: this.#processor(name), settings: effectiveSettings(this.#table(name), {}) };
+    const settings = effectiveSettings(this.#table(name), {});
+    return { name, processor: this.#processor(name), settings, accountSince: 0 };
   }
 
   /**
@@ -325,12 +330,20 @@ export class PaymentActivations {
     const macKey = await rowMacKey(this.#keyring);
     const changed = notPossible('changedConcurrently');
     const { now } = transaction;
+    const sealed = { configured: given, accountSince: this.#accountSince(name, given, stored, now) };
     transaction.record(event, consent?.requester);
-    transaction.write(await upsertSettings(this.#keyring, tenant, name, given, stored?.revision), changed);
+    transaction.write(await upsertSettings(this.#keyring, tenant, name, sealed, stored?.revision), changed);
     transaction.write(upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, now), changed);
     transaction.write(upsertOperatorNotice(tenant, 'payments.enabled', now));
     transaction.scrub();
     transaction.afterCommit(async () => this.#cache.delete(tenantKey(tenant)));
+  }
+
+  /** Settings that were altered may have named any account. */
+  #accountSince(name: string, given: ConfiguredSettings, stored: StoredSettings | undefined, now: number): number {
+    if (stored === undefined) return 0;
+    const isSame = !stored.isTampered && isSameAccount(this.#table(name), stored.configured, given);
+    return isSame ? stored.accountSince : now;
   }
 
   #cached(tenant: Tenant): Promise<CachedActivation> {
@@ -339,11 +352,14 @@ export class PaymentActivations {
 
   async #read(tenant: Tenant): Promise<CachedActivation> {
     const enabled = (await this.#enablement(tenant))?.processor;
-    const settings = new Map<string, ProcessorSettings>();
+    const settings = new Map<string, Pick<ConfiguredProcessor, 'settings' | 'accountSince'>>();
     const tampered = new Set<string>();
     for (const [name, stored] of await findSettings(this.#database, this.#keyring, tenant)) {
       if (stored.isTampered) tampered.add(name);
-      else settings.set(name, effectiveSettings(this.#table(name), stored.configured));
+      else {
+        const { configured, accountSince } = stored;
+        settings.set(name, { settings: effectiveSettings(this.#table(name), configured), accountSince });
+      }
     }
     return { enabled, settings, tampered };
   }

@@ -4,6 +4,7 @@ import type { Fill, Transactions } from '../idempotency/transaction.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
+import { SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { ConfiguredProcessor, PaymentActivations } from './payment-activations.ts';
@@ -35,6 +36,9 @@ const MAX_CONCURRENT_PER_ACCOUNT = 16;
 /** A claim lasts longer than all calls of a job, so that no other node claims the payment during it. */
 const MAX_CALLS_PER_JOB = 5;
 const MARGIN_MS = 5 * SECOND;
+
+/** For so long after a change of the settings a node may still send with the former ones, from its cache. */
+const FORMER_SETTINGS_MS = SETTINGS_TTL_MS + 8 * SECOND;
 
 /** Delay of a payment whose job failed. */
 const DEFER_MS = MINUTE;
@@ -218,7 +222,9 @@ export class Recovery {
     const isEarly = resumeAt !== undefined;
     const { capabilities } = configured.processor;
     const rules = rulesOf(configured, aheadOfSteady(this.#services.time));
-    return resolveOutcome({ snapshot, operations, processor, capabilities, rules, now, isEarly, isTimeTrusted });
+    const isOtherAccount = mayBeOfOtherAccount(configured, snapshot);
+    const times = { now, isEarly, isTimeTrusted };
+    return resolveOutcome({ snapshot, operations, processor, capabilities, rules, ...times, isOtherAccount });
   }
 
   /** Completes the operation, unless another process has, or has taken it over, since it was loaded. */
@@ -246,7 +252,7 @@ export class Recovery {
       if (checked === undefined || checked.payment.operationInProgress !== undefined) continue;
       // Read again for each operation: the processor may have reported the effect of the previous one.
       const operations = await this.#services.repository.listOperations(checked);
-      const result = await recheckOutcome(processor, checked, operations);
+      const result = await recheckOutcome(processor, checked, operations, mayBeOfOtherAccount(configured, checked));
       // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
       let isCurrent = false;
       const hasOtherCapture = operations.some(({ type, state }) => type === 'capture' && state === 'accepted');
@@ -303,6 +309,10 @@ const nameOf = ({ tenant, id }: Pick<DuePayment, 'tenant' | 'id'>): string =>
 
 const isSame = (one: Tenant, other: Tenant): boolean =>
   one.account === other.account && one.environment === other.environment;
+
+/** True when the operation may have been sent to another account than that of the settings; that of a void is where the payment is. */
+const mayBeOfOtherAccount = ({ accountSince }: ConfiguredProcessor, { payment, operation }: PaymentSnapshot): boolean =>
+  accountSince > 0 && (isVoidOrExpiry(operation) ? payment : operation).createdAt < accountSince + FORMER_SETTINGS_MS;
 
 const isInProgress = ({ operation }: PaymentSnapshot): boolean => operation.state === 'in_progress';
 

@@ -78,6 +78,7 @@ interface Circumstances {
   readonly reconciliation?: Partial<Reconciliation>;
   readonly isTimeTrusted?: boolean;
   readonly isEarly?: boolean;
+  readonly isOtherAccount?: boolean;
   readonly sale?: boolean;
   readonly notFoundThreshold?: number;
   /** Milliseconds since the operation started. */
@@ -99,6 +100,7 @@ async function hold(
     age = 0,
     isTimeTrusted = true,
     isEarly = false,
+    isOtherAccount = false,
   }: Circumstances = {},
 ): Promise<{ event: PaymentEvent; calls: RecordedCall[]; context: ResolutionContext }> {
   const isFirst = isFirstType(type);
@@ -118,6 +120,7 @@ async function hold(
     now: NOW,
     isEarly,
     isTimeTrusted,
+    isOtherAccount,
   };
   return { event: await resolveOutcome(context), calls, context };
 }
@@ -431,13 +434,45 @@ describe('while time is not trusted', () => {
   });
 });
 
+describe('while the settings name another account than that to which the operation may have been sent', () => {
+  const changed: PaymentEvent = { type: 'unanswered', problem: 'account-changed', notFound: false };
+  const elsewhere = { isOtherAccount: true, age: RECOVERY_MAX, notFoundThreshold: 1 } as const;
+
+  for (const type of MODIFICATIONS) {
+    it(`a ${type} that is not found stays in doubt, and nothing is reversed`, async () => {
+      for (const outcome of [OUTCOMES['not-found'], OUTCOMES.unknown]) {
+        const { event, calls } = await hold(type, { inquire: [outcome] }, elsewhere);
+        assert.deepEqual([event, names(calls)], [changed, ['inquire']]);
+      }
+      const { event, calls } = await hold(type, {}, { ...elsewhere, reconciliation: TAKEN_OVER });
+      assert.deepEqual([event, calls], [changed, []]);
+    });
+
+    it(`a ${type} that is found has the outcome that was found`, async () => {
+      const { event } = await hold(type, { inquire: [OUTCOMES.approved] }, elsewhere);
+      assert.deepEqual(event, { type: 'inquired', result: OUTCOMES.approved });
+    });
+  }
+
+  for (const type of ENDINGS)
+    it(`the ${type} of a payment that is not found stays in doubt, and nothing is reversed`, async () => {
+      const { event, calls } = await hold(type, { inquire: [OUTCOMES['not-found']] }, elsewhere);
+      assert.deepEqual([event, names(calls)], [changed, ['inquire']]);
+    });
+});
+
 describe('a recheck', () => {
-  const recheck = async (script: Script, type: OperationType, state: 'accepted' | 'refused') => {
+  const recheck = async (
+    script: Script,
+    type: OperationType,
+    state: 'accepted' | 'refused',
+    isOtherAccount = false,
+  ) => {
     const operation = { type, state, details: { processorId: 'p-own' }, amount: 2000n } as const;
     const snapshot = withCompleted(PAYMENT_STATES.Authorized, operation);
     const { processor, calls } = scripted(script);
     const operations = isFirstType(type) ? [snapshot.operation] : [AUTHORIZATION, snapshot.operation];
-    return { result: await recheckOutcome(processor, snapshot, operations), calls: calls };
+    return { result: await recheckOutcome(processor, snapshot, operations, isOtherAccount), calls: calls };
   };
 
   it('inquires about the operation itself', async () => {
@@ -451,6 +486,16 @@ describe('a recheck', () => {
   it('inquires about the payment of a void', async () => {
     const { calls } = await recheck({ inquire: [OUTCOMES.approved] }, 'authorization_void', 'refused');
     assert.deepEqual([names(calls), calls[0]?.subject?.operationRef], [['inquire'], FIRST]);
+  });
+
+  it('finds nothing at another account', async () => {
+    const changed = unknownResult('account-changed');
+    const lost = await recheck({ inquire: [OUTCOMES['not-found']] }, 'capture', 'refused', true);
+    assert.deepEqual(lost.result, changed);
+    const first = await recheck({ reverse: REVERSALS.notFound }, 'authorization', 'refused', true);
+    assert.deepEqual(first.result, changed);
+    const found = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused', true);
+    assert.equal(found.result, OUTCOMES.approved);
   });
 
   it('reverses a first operation that was refused again', async () => {

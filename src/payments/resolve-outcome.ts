@@ -23,6 +23,11 @@ export interface ResolutionContext {
   readonly isEarly: boolean;
   /** While time is not trusted nothing is reversed because `recovery-max` has passed. */
   readonly isTimeTrusted: boolean;
+  /**
+   * The settings name another account at the processor than that to which the operation may have been sent: that it finds nothing there
+   * says nothing.
+   */
+  readonly isOtherAccount: boolean;
 }
 
 /**
@@ -40,6 +45,7 @@ async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
   const found = await context.processor.inquire(history, operationRef);
   const result = await completeSale(context, history, operationRef, found);
   if (isDecisive(context, result)) return { type: 'inquired', result };
+  if (context.isOtherAccount) return ACCOUNT_CHANGED;
   const notFound = result.kind === 'not-found';
   if (isNeverReceived(context, notFound) || isOverdue(context)) return { type: 'taken-over', notFound };
   return unanswered(context, notFound);
@@ -50,6 +56,8 @@ async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
  * confirm the operation, unless the processor reports that it can no longer be reversed.
  */
 async function reverse(context: ResolutionContext): Promise<PaymentEvent> {
+  // Another account has nothing to reverse, and would leave the operation where it is.
+  if (context.isOtherAccount) return ACCOUNT_CHANGED;
   const { history, operationRef } = refsOf(context);
   const { operation, reconciliation } = context.snapshot;
   const reversal = await context.processor.reverse(history, operationRef);
@@ -103,6 +111,7 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
     const isKnown = result.kind !== 'not-sent' && isDecisive(context, result);
     return isKnown ? { type: 'inquired', result } : unanswered(context, false);
   }
+  if (context.isOtherAccount) return ACCOUNT_CHANGED;
   if (!isNeverReceived(context, notFound) && !isOverdue(context)) return unanswered(context, true);
   const reversal = await processor.reverse(history, toOperationRef(payment, first));
   const isLeft = reversal.kind === 'unknown' || reversal.kind === 'not-reversible';
@@ -116,6 +125,16 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
 export async function recheckOutcome(
   processor: TimedProcessor,
   { payment, operation }: PaymentSnapshot,
+  operations: readonly Operation[],
+  isOtherAccount: boolean,
+): Promise<InquiryResult> {
+  const result = await findOutcome(processor, { payment, operation }, operations);
+  return isOtherAccount && result.kind === 'not-found' ? unknown(ACCOUNT_CHANGED.problem) : result;
+}
+
+async function findOutcome(
+  processor: TimedProcessor,
+  { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
   operations: readonly Operation[],
 ): Promise<InquiryResult> {
   const history = buildHistory(payment, operations, operation);
@@ -133,6 +152,9 @@ function refsOf({ snapshot, operations }: ResolutionContext): { history: Payment
   const { payment, operation } = snapshot;
   return { history: buildHistory(payment, operations, operation), operationRef: toOperationRef(payment, operation) };
 }
+
+/** The operation stays in doubt until a member or an operator states its outcome, or the settings name its account again. */
+const ACCOUNT_CHANGED = { type: 'unanswered', problem: 'account-changed', notFound: false } as const;
 
 const unanswered = ({ processor }: ResolutionContext, notFound?: boolean): PaymentEvent => ({
   type: 'unanswered',

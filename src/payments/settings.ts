@@ -20,6 +20,11 @@ export interface Setting {
   readonly secret?: true;
   /** True when requests are sent to this URL: in production only to allowed hosts. */
   readonly destination?: true;
+  /**
+   * True when another value may mean another account at the processor, which knows nothing of the operations of this one. Not for a key
+   * alone: another key of the same account finds them.
+   */
+  readonly namesAccount?: true;
   accepts(text: string): boolean;
   readonly expected: Explanation;
 }
@@ -35,7 +40,7 @@ const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR,
 export const parseDuration = (duration: string): number =>
   Number(duration.slice(0, -1)) * (UNITS[duration.slice(-1)] ?? Number.NaN);
 
-type Options = Pick<Setting, 'defaultValue' | 'required' | 'secret' | 'destination'>;
+type Options = Pick<Setting, 'defaultValue' | 'required' | 'secret' | 'destination' | 'namesAccount'>;
 
 const duration = (description: SettingDescription, max: number, options: Options): Setting => ({
   description,
@@ -168,6 +173,10 @@ export function mergeSettings(
     });
   return merged;
 }
+
+/** True when both settings send to the same account at the processor. */
+export const isSameAccount = (table: SettingTable, one: ConfiguredSettings, other: ConfiguredSettings): boolean =>
+  Object.entries(table).every(([name, { namesAccount }]) => namesAccount !== true || one[name] === other[name]);
 
 /** Production does not allow this choice (PCI DSS 3.3.1). Throws `usage`. */
 export function assertErasesSad(given: ConfiguredSettings): void {

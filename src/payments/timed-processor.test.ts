@@ -58,7 +58,8 @@ function asking(
   );
   const capabilities = { sale, partialCapture: true, notFoundThreshold: 2 };
   const processor = { ...methods, capabilities, settings: {}, check: () => undefined } as unknown as Processor;
-  const configured = { name: 'any', processor, settings: { ...SETTINGS, 'timeout-ms': String(timeout) } };
+  const settings = { ...SETTINGS, 'timeout-ms': String(timeout) };
+  const configured = { name: 'any', processor, settings, accountSince: 0 };
   return { asking: new TimedProcessor({ tenant: TENANT, configured, clock: () => now }), sent };
 }
 

@@ -33,7 +33,9 @@ describe('the recovery of payments at a processor that names no request in its r
   const directory = mkdtempSync(join(tmpdir(), 'cardvault-recovery-'));
   const outboundHttp = new OutboundHttp(new ProcessorHosts());
   const fake = new FakeKoin();
+  const otherFake = new FakeKoin({ account: 'OTHER' });
   let core: OpenCore;
+  let activations: PaymentActivations;
   let payments: Payments;
   let recovery: Recovery;
   let tenant: Tenant;
@@ -45,7 +47,7 @@ describe('the recovery of payments at a processor that names no request in its r
     core.time.accept(core.time.read());
     const { transactions } = core;
     const processors = { koin: new Koin({ outboundHttp }) };
-    const activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
+    activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
     const repository = new PaymentRepository({ ...core, onOutcome: () => undefined });
     const vault = new Vault(core);
     const captures = new Captures({ ...core, vault });
@@ -59,18 +61,20 @@ describe('the recovery of payments at a processor that names no request in its r
     );
     tenant = { account, environment: 'sandbox' };
     const times = { 'timeout-ms': '20000', 'recovery-delay-ms': '1000', 'recovery-max': `${RECOVERY_MAX / SECOND}s` };
-    const settings = { ...times, 'base-url': url, 'private-key': 'sk_test', account: 'ACC' };
-    await transactions.run({ origin: ORIGIN }, (transaction) =>
-      activations.enable(transaction, tenant, { processor: 'koin', settings, force: false }),
-    );
+    await enable({ ...times, 'base-url': url, 'private-key': 'sk_test', account: 'ACC' });
   });
   after(async () => {
     await core.close();
     outboundHttp.close();
     await fake.stop();
+    await otherFake.stop();
     rmSync(directory, { recursive: true, force: true });
   });
 
+  const enable = (settings: Readonly<Record<string, string>>) =>
+    core.transactions.run({ origin: ORIGIN }, (transaction) =>
+      activations.enable(transaction, tenant, { processor: 'koin', settings, force: false }),
+    );
   const conclude = async (intent: Intent): Promise<PaymentSnapshot> => {
     const sent = await payments.send(intent);
     return core.transactions.run({ origin: ORIGIN, account: tenant.account }, (transaction) =>
@@ -83,7 +87,7 @@ describe('the recovery of payments at a processor that names no request in its r
         payments.intendOperation(transaction, tenant, id, command, undefined),
       ),
     );
-  async function authorize(): Promise<string> {
+  async function authorize(expected = 'Authorized'): Promise<string> {
     const { pan, ...card } = CARD;
     const request = {
       card: {
@@ -99,7 +103,7 @@ describe('the recovery of payments at a processor that names no request in its r
       payments.intend(transaction, caller, request),
     );
     const { payment } = await conclude(intent);
-    assert.equal(payment.status, 'Authorized');
+    assert.equal(payment.status, expected);
     return payment.id;
   }
   /** KOIN knows an order by the reference of the merchant, followed by the id of the payment. */
@@ -150,6 +154,42 @@ describe('the recovery of payments at a processor that names no request in its r
     assert.deepEqual([after.operation.state, after.operation.failure], ['accepted', undefined]);
     assert.deepEqual([after.payment.status, after.payment.collected], ['Collected', ORDER.amount.minor]);
     assert.equal(after.reconciliation.inDoubtSince, undefined);
+  });
+
+  test('refuses nothing that another account at the processor does not know', async () => {
+    const { url: otherUrl } = await otherFake.start();
+    const recoverFor = async (minutes: number): Promise<void> => {
+      for (let minute = 0; minute < minutes; minute++) {
+        clocks.advance(MINUTE);
+        await recovery.runOnce();
+        await recovery.idle();
+      }
+    };
+    const cancels = (): number => fake.requests.filter((kind) => kind === 'cancel').length;
+    const before = cancels();
+    const own = (await activations.show(tenant)).settings['base-url'] ?? '';
+    fake.inject({ on: 'create', do: 'drop-after' });
+    const lost = await authorize('Opened');
+    const order = orderOf(lost);
+    clocks.advance(MINUTE);
+    // Another key of the same account changes nothing for it.
+    await enable({ 'private-key': 'sk_test' });
+    await enable({ 'base-url': otherUrl, account: 'OTHER' });
+    await recoverFor((3 * RECOVERY_MAX) / MINUTE);
+    const { payment, operation, reconciliation } = await payments.lookup(tenant, lost);
+    assert.deepEqual([payment.status, operation.state], ['Opened', 'in_progress']);
+    assert.equal(reconciliation.lastProblem, 'account-changed');
+    assert.ok(!otherFake.requests.includes('cancel') && order.status !== 'Cancelled');
+
+    // The other account resolves the operations that were sent to it.
+    const later = await authorize();
+    otherFake.inject({ on: 'capture', do: 'drop-before' });
+    const { operation: capture } = await operate(later, CAPTURE);
+    await recoverUntil(async () => (await payments.lookup(tenant, capture.id)).operation.state === 'refused');
+
+    await enable({ 'base-url': own, account: 'ACC' });
+    await recoverUntil(async () => (await payments.lookup(tenant, lost)).payment.status === 'Authorized');
+    assert.equal(cancels(), before);
   });
 
   test('records a refund that arrives late once, when two of its amount are rechecked', async () => {

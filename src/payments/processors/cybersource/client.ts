@@ -24,13 +24,13 @@ export const CYBERSOURCE_SETTINGS = {
       en: 'Address of CyberSource. Default: the address of the environment',
       es: 'Dirección de CyberSource. Predeterminada: la del entorno',
     },
-    { destination: true },
+    { destination: true, namesAccount: true },
   ),
   'merchant-id': text(
     { en: 'Merchant id of the transactions', es: 'Id de comercio de las transacciones' },
     /^[A-Za-z0-9_.-]{1,64}$/,
     explain('valueOfCharacters', { min: 1, max: 64, signs: '_ . -' }),
-    { required: true },
+    { required: true, namesAccount: true },
   ),
   'key-id': text(
     { en: 'Id of the REST key', es: 'Id de la clave REST' },

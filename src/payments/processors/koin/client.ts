@@ -26,7 +26,7 @@ export const KOIN_SETTINGS = {
       en: 'Address of the KOIN payments API. Default: the address of the environment',
       es: 'Dirección de la API de pagos de KOIN. Predeterminada: la del entorno',
     },
-    { destination: true },
+    { destination: true, namesAccount: true },
   ),
   'tokenize-url': url(
     {
@@ -45,13 +45,13 @@ export const KOIN_SETTINGS = {
     { en: 'Account number that KOIN gave you', es: 'Número de cuenta que le dio KOIN' },
     VISIBLE_ASCII,
     explain('valueVisibleUpTo', { max: 64 }),
-    { required: true },
+    { required: true, namesAccount: true },
   ),
   'store-code': text(
     { en: 'Store code that KOIN gave you', es: 'Código de tienda que le dio KOIN' },
     VISIBLE_ASCII,
     explain('valueVisibleUpTo', { max: 64 }),
-    {},
+    { namesAccount: true },
   ),
   'store-category': text(
     {

@@ -158,6 +158,7 @@ export const payments = {
     timeout: 'The processor did not respond in time',
     'not-found': 'The processor has no record of it yet',
     contradiction: 'The processor’s record contradicts the payment',
+    'account-changed': 'The settings name another account at the processor than that of the payment',
   },
   unknownOutcome: {
     badge: 'The outcome of an operation is unknown',

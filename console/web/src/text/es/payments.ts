@@ -159,6 +159,7 @@ export const payments: typeof english = {
     timeout: 'El procesador no respondió a tiempo',
     'not-found': 'El procesador aún no tiene datos de la operación',
     contradiction: 'Los datos del procesador contradicen el pago',
+    'account-changed': 'La configuración nombra otra cuenta del procesador que la del pago',
   },
   unknownOutcome: {
     badge: 'Se desconoce el resultado de una operación',
