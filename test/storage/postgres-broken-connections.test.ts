@@ -80,6 +80,20 @@ describe('PostgreSQL: a broken connection', { skip: whyNoPostgres(), timeout: 12
     await rig.happenedOnce(done);
   });
 
+  test('a database that is being closed completes the units that it has, and takes no other', async () => {
+    const { proxy, database } = await rig.throughProxy(PATIENT);
+    await database.commit({ writes: [] });
+    const ids = ['before the end', 'one by one before the end'];
+    const commits = [...ids.map((id) => database.commit(insertRow(id))), database.commit(CONFLICT)];
+    const closed = database.close();
+    await assert.rejects(database.commit(insertRow('after the begin of the end')), /the database is closed/);
+    assert.deepEqual(await Promise.all(commits), [COMMITTED, COMMITTED, LOST]);
+    done.push(...ids);
+    await closed;
+    proxy.close();
+    await rig.happenedOnce(done);
+  });
+
   test('heartbeats while a group is in doubt do not repeat it', async () => {
     for (let wait = 0; wait < 400; wait += 80) {
       const { proxy, database } = await rig.throughProxy(PATIENT);

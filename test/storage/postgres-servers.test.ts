@@ -7,6 +7,7 @@ import { StorageError } from '../../src/storage/database.ts';
 import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { freePort } from '../fixtures/postgres-server.ts';
+import { untilPasses } from '../fixtures/until-passes.ts';
 import { COMMITTED, insertRow, operate, PostgresFixture } from './postgres-fixture.ts';
 
 describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
@@ -35,6 +36,26 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
       }
     }
   };
+
+  test('a reload of the server with another synchronous_commit weakens no connection that is open', async () => {
+    const database = rig.open();
+    const present = async (): Promise<unknown> =>
+      (await database.read("select current_setting('synchronous_commit') as present"))[0]?.['present'];
+    assert.equal(await present(), 'on');
+    try {
+      await operator("alter system set synchronous_commit = 'off'");
+      await operator('select pg_reload_conf()');
+      await untilPasses(async () => {
+        const [server] = await operator("select current_setting('synchronous_commit') as present");
+        assert.equal(server?.['present'], 'off');
+      });
+      assert.equal(await present(), 'on');
+    } finally {
+      await operator('alter system reset synchronous_commit');
+      await operator('select pg_reload_conf()');
+    }
+    await database.close();
+  });
 
   test('a server that is killed and starts again: each unit once, and reported so', async () => {
     const database = rig.open();

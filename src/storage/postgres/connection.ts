@@ -138,9 +138,10 @@ export class Connection {
           current_setting('server_version_num')::int as version`,
         values: [],
       }),
-      // A response is sent after its commit is on disk, and on the configured standbys; no setting may weaken that.
-      this.#client.query(`select set_config('synchronous_commit', 'on', false)
-        where current_setting('synchronous_commit') in ('off', 'local', 'remote_write')`),
+      // A response is sent after its commit is on disk, and on the configured standbys; no setting may weaken that. The session has
+      // its own value also where that of the server is strong enough, which a reload of the server's settings could change.
+      this.#client.query(`select set_config('synchronous_commit',
+        case current_setting('synchronous_commit') when 'remote_apply' then 'remote_apply' else 'on' end, false)`),
     ]);
     if (String(found?.['standby']) === 'true') throw new StorageError('it takes no writes: a standby');
     if (found?.['encoding'] !== 'UTF8') throw new StorageError('its encoding is not UTF8');

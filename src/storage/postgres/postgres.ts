@@ -66,7 +66,9 @@ export class PostgresDatabase implements Driver {
   /** The newest schema that this program knows. */
   #schema = knownSchema();
   #lastGroupFailed = false;
-  #closing = false;
+  /** True from the begin of the end: no unit is added any more. */
+  #isClosing = false;
+  #isClosed = false;
 
   constructor(options: PostgresPool, { clock, random }: { clock: Clock; random: Random }) {
     this.#options = options;
@@ -172,7 +174,7 @@ export class PostgresDatabase implements Driver {
   }
 
   async readStored(sql: string, ...values: readonly Value[]): Promise<Row[]> {
-    if (this.#closing) throw new StorageError('the database is closed');
+    if (this.#isClosed) throw new StorageError('the database is closed');
     // Stored text has no U+0000, and the server would reject the statement.
     if (!values.every(isValue)) return [];
     try {
@@ -187,7 +189,7 @@ export class PostgresDatabase implements Driver {
   }
 
   async commit(unit: UnitOfWork): Promise<CommitResult> {
-    if (this.#closing) throw new StorageError('the database is closed');
+    if (this.#isClosing) throw new StorageError('the database is closed');
     if (!isWellFormed(unit)) throw new StorageError('a write is malformed');
     if (this.queuedUnits >= LIMITS.queuedUnits) throw new StorageError('too many writes are waiting');
     const stored = this.#accounts.convert(unit);
@@ -238,10 +240,12 @@ export class PostgresDatabase implements Driver {
   }
 
   async close(): Promise<void> {
-    if (this.#closing) return;
+    if (this.#isClosing) return;
+    // A unit that came later could be sent in steps, and deregistering its writer between two of them would commit the first.
+    this.#isClosing = true;
     await this.#accounts.idle();
     for (const group of this.#groups.values()) await group.drained();
-    this.#closing = true;
+    this.#isClosed = true;
     for (const { writer } of this.#writers) await writer.deregister().catch(() => undefined);
     await Promise.all(this.#connections.map((connection) => connection.close()));
   }
