@@ -9,8 +9,9 @@ import {
   unsealCapture,
 } from '../../src/captures/capture-store.ts';
 import type { OpenCore } from '../../src/core.ts';
+import { systemRandom } from '../../src/crypto/random.ts';
 import type { KeyScope, Purpose } from '../../src/crypto/wrapped-key.ts';
-import type { KeyedRequest } from '../../src/idempotency/idempotency-keys.ts';
+import { IdempotencyKeys, type KeyedRequest } from '../../src/idempotency/idempotency-keys.ts';
 import { DAY, HOUR } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import { Failure } from '../../src/kernel/failure.ts';
@@ -26,6 +27,7 @@ import { TokenStore } from '../../src/vault/token-store.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { newAccount, newRotatingVault, ORIGIN, type RotatingVault } from '../fixtures/rotation.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
+import { untilPasses } from '../fixtures/until-passes.ts';
 import { inScope } from '../scope.ts';
 
 const KINDS = inScope<readonly ('sqlite' | 'postgres')[]>({ usual: ['sqlite'], long: ['sqlite', 'postgres'] });
@@ -239,6 +241,44 @@ for (const kind of KINDS)
       assert.equal((await countByVersion('idempotency-digests'))[1], 0);
       await destroy('idempotency-digests');
       await check(200);
+    });
+
+    test('a claim of a process that was held up during a whole rotation is released, and not used', async () => {
+      const tenant = await newTenant();
+      const [held, other] = nodes;
+      let release = (): void => undefined;
+      const holding = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let isHeld = false;
+      const database: OpenCore['database'] = Object.assign(Object.create(held.database), {
+        read: (...parts: Parameters<typeof held.database.read>) => held.database.read(...parts),
+        commit: async (...parts: Parameters<typeof held.database.commit>) => {
+          if (!isHeld) {
+            isHeld = true;
+            await holding;
+          }
+          return held.database.commit(...parts);
+        },
+      });
+      const slow = new IdempotencyKeys({ ...held, random: systemRandom(), database });
+      const request: KeyedRequest = {
+        ...{ tenant, method: 'POST', path: '/v1/payments', key: 'order-1' },
+        content: Buffer.from('a payment'),
+      };
+      const late = slow.claim(request);
+      await untilPasses(async () => assert.ok(isHeld));
+      await rotate('idempotency-digests', () => Promise.resolve(), tenant, step);
+      const repeated = await other.idempotency.claim(request);
+      assert.ok('claim' in repeated);
+      repeated.claim.stop();
+      release();
+      await assert.rejects(late, (error) => error instanceof Failure && error.code === 'operation_in_progress');
+      // Nothing of it is left, so that the former key can end.
+      const rows = await other.database.read('select id from idempotency where account = ?account', tenant.account);
+      assert.equal(rows.length, 1);
+      await commitOrThrow(other.database, { account: tenant.account, writes: [repeated.claim.release()] });
+      await destroy('idempotency-digests');
     });
 
     test('indexes of cards that clients see are equal on every node, and change only by an explicit command', async () => {
