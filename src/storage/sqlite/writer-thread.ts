@@ -48,10 +48,10 @@ const checkpoints = new Checkpoints(connection, path, (error) => {
     // No end that closes the connection: as the last one of the process it would copy the rest of the log, and remove it. Nor
     // may a closed standard error prevent it.
     process.kill(process.pid, 'SIGKILL');
-    // The first process of a container cannot kill itself. The connections with which the service reads keep the log there.
-    setImmediate(() => {
-      throw error;
-    });
+    // The first process of a container ignores the signals that it sends itself, but not the fault with which the thread that
+    // started this one aborts. This one writes nothing more.
+    parentPort?.postMessage('the disk failed');
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)), 0, 0);
   }
 });
 const ports = new Set<MessagePort>();

@@ -10,6 +10,8 @@ export class Writer {
       name: 'sqlite-writer',
       workerData: { path },
     });
+    // Its only message: the disk has failed, and no connection may be closed any more.
+    this.#thread.on('message', () => process.abort());
     this.#thread.on('error', (error) => onEnd(error instanceof Error ? error.message : 'an error'));
     this.#thread.on('exit', () => onEnd('the writer ended'));
   }
