@@ -53,15 +53,18 @@ test('the servers beside the service have its options of Node', () => {
   for (const option of SERVER_OPTIONS) assert.ok(starter.includes(`'${option}'`), option);
 });
 
-/** They are called rarely, or have a measurement of their own (`--card-form`). */
-const UNMEASURED = /^\/v1\/(account|webhooks|capture-sessions)\b/;
+/**
+ * Changes of webhooks are limited to ten endpoints of an account, and those of one session are measured from its creation to its
+ * completion (`--card-form`). Both spellings of the account are one handler.
+ */
+const UNMEASURED = /^(?:POST|DELETE|GET) \/v1\/(?:webhooks|webhooks\/.*|capture-sessions\/:|account)$/;
 
 test('every endpoint is measured, or named as one that is not', () => {
   const toPattern = (path: string): string => path.replace(/\?.*$/, '').replace(/[:{][^/]+/g, ':');
   const measured = new Set(REQUESTS.map(({ method, path }) => `${method} ${toPattern(path)}`));
-  const missing = ENDPOINTS.filter(({ path }) => !UNMEASURED.test(path))
-    .map(({ method, path }) => `${method} ${toPattern(path)}`)
-    .filter((each) => !measured.has(each));
+  const missing = ENDPOINTS.map(({ method, path }) => `${method} ${toPattern(path)}`).filter(
+    (each) => !measured.has(each) && !UNMEASURED.test(each),
+  );
   assert.deepEqual(missing, []);
 });
 
@@ -71,7 +74,7 @@ test('the growth of the files is compared with the table of sizes', () => {
     { ...interval, seconds: 100, databaseBytes: 1_000_000 },
     { ...interval, seconds: 200, databaseBytes: 6_000_000 },
   ]);
-  assert.match(text, /grew by 500 bytes a request .* gives 480:/);
+  assert.match(text, /grew by 500 bytes a request .* computes 480 \(± 10 %: met\):/);
 });
 
 test('the import is measured beside requests', { skip: onlyLong }, async () => {

@@ -7,8 +7,19 @@ const CONNECTIONS = 64;
 const BUSY = 0.6;
 /** Disk beside the rows: free pages, the write-ahead log, room to grow. */
 const DISK_FACTOR = 1.5;
-/** A node with its caches, in gigabytes; and the part of the size of the tokens that their indexes are, which have to be in memory. */
-const MEMORY = { node: 0.5, indexes: 1 / 3 };
+/**
+ * A node with its caches, in gigabytes, and each of its request threads but the first; and the part of the size of the tokens that their
+ * indexes are, which have to be in memory.
+ */
+const MEMORY = { node: 0.5, thread: 0.15, indexes: 1 / 3 };
+/** The CPU of a request in a node with several request threads, beside that with one. */
+const THREADS_FACTOR = 1.3;
+/** Bytes of a row with its index entries, from the table of sizes in docs/scaling.md. The deletion of an expired capture leaves a record of the audit log. */
+export const ROW_BYTES = {
+  SQLite: { token: 400, auditRecord: 400, authorization: 800 },
+  PostgreSQL: { token: 660, auditRecord: 460, authorization: 1290 },
+} as const satisfies Record<DatabaseName, object>;
+const SECONDS_OF_DAY = 86_400;
 /** Pages at random places that a card changes in a large vault. */
 const PAGES_OF_CARD = 3;
 /** Dollars a month. */
@@ -19,12 +30,12 @@ const MEMORY_OF_CORE = 4;
 const USUAL_BYTES = { SQLite: 395, PostgreSQL: 694 };
 /** Six of ten requests tokenize a card. */
 const SHARE_OF_CARDS = 0.6;
-/** Requests of a merchant, in tenths. */
-const MIX: readonly { readonly request: string; readonly share: number }[] = [
-  { request: 'tokenize 1 card, scheme 7', share: SHARE_OF_CARDS },
-  { request: 'create a capture', share: 0.2 },
-  { request: 'authorize a payment', share: 0.2 },
-];
+/** Requests of a merchant, in tenths, and the row that each of them leaves for ever. */
+const MIX = [
+  { request: 'tokenize 1 card, scheme 7', share: SHARE_OF_CARDS, leaves: 'token' },
+  { request: 'create a capture', share: 0.2, leaves: 'auditRecord' },
+  { request: 'authorize a payment', share: 0.2, leaves: 'authorization' },
+] as const;
 const EXAMPLES: readonly { readonly cards: number; readonly perSecond: number }[] = [
   { cards: 1e6, perSecond: 100 },
   { cards: 10e6, perSecond: 1000 },
@@ -33,6 +44,10 @@ const EXAMPLES: readonly { readonly cards: number; readonly perSecond: number }[
 ];
 
 const DATABASES: readonly DatabaseName[] = ['SQLite', 'PostgreSQL'];
+
+/** Returns the bytes that a request of the mix leaves on average, when its captures have expired. */
+export const bytesOfRequest = (database: DatabaseName): number =>
+  MIX.reduce((sum, { share, leaves }) => sum + share * ROW_BYTES[database][leaves], 0);
 
 const coresFor = (microseconds: number, perSecond: number): number => (microseconds * perSecond) / 1e6 / BUSY;
 
@@ -65,10 +80,13 @@ function examples(results: Results, figures: readonly Figure[]): Table {
     }, 0);
   const rows = EXAMPLES.flatMap(({ cards, perSecond }) =>
     DATABASES.map((database) => {
-      const nodes = coresFor(
+      const one = coresFor(
         mean(database, ({ cpu }) => cpu),
         perSecond,
       );
+      // Over SQLite one node has a request thread for each core; over PostgreSQL there are more nodes.
+      const isThreaded = database === 'SQLite' && one > 1;
+      const nodes = isThreaded ? one * THREADS_FACTOR : one;
       const server = coresFor(
         mean(database, ({ databaseCpu }) => databaseCpu),
         perSecond,
@@ -76,7 +94,11 @@ function examples(results: Results, figures: readonly Figure[]): Table {
       const gigabytes = (cards * bytesOfCard(results, database) * DISK_FACTOR) / 1e9;
       const cores = Math.ceil(nodes) + Math.ceil(server);
       const indexes = (cards * bytesOfCard(results, database) * MEMORY.indexes) / 1e9;
-      const more = Math.max(0, MEMORY.node + indexes - cores * MEMORY_OF_CORE);
+      const processes = isThreaded
+        ? MEMORY.node + (Math.ceil(nodes) - 1) * MEMORY.thread
+        : Math.ceil(nodes) * MEMORY.node;
+      const memory = processes + indexes;
+      const more = Math.max(0, memory - cores * MEMORY_OF_CORE);
       const pages = perSecond * SHARE_OF_CARDS * PAGES_OF_CARD;
       return [
         whole(cards),
@@ -84,8 +106,9 @@ function examples(results: Results, figures: readonly Figure[]): Table {
         database,
         whole(Math.ceil(nodes)),
         database === 'SQLite' ? '-' : whole(Math.ceil(server)),
-        `${whole(Math.ceil(MEMORY.node + indexes))} GB`,
+        `${whole(Math.ceil(memory))} GB`,
         `${whole(Math.ceil(gigabytes))} GB`,
+        `${whole(Math.ceil((perSecond * SECONDS_OF_DAY * bytesOfRequest(database)) / 1e9))} GB`,
         database === 'SQLite' ? whole(pages) : '-',
         `$${whole(cores * PRICES.core + gigabytes * PRICES.gigabyte + more * PRICES.memory)}`,
       ];
@@ -93,8 +116,8 @@ function examples(results: Results, figures: readonly Figure[]): Table {
   );
   return [
     [
-      ...['cards', 'requests a second', 'database', 'cores of nodes', 'cores of the database', 'memory', 'disk'],
-      ...['random pages a second', 'a month'],
+      ...['cards', 'requests a second', 'database', 'cores of nodes', 'cores of the database', 'memory'],
+      ...['disk for the cards', 'more for each day at this rate', 'random pages a second', 'a month'],
     ],
     ...rows,
   ];
@@ -114,7 +137,8 @@ ${aligned(perThousand(figures))}
 
 A card takes ${bytes}. The examples send six tokenizations, two captures and two authorizations of ten requests; they have ${Math.round((DISK_FACTOR - 1) * 100)} % of
 free disk and the indexes of the tokens in memory. A large vault writes ${PAGES_OF_CARD} pages of 4 KiB at random places for each card: over SQLite, where the disk takes fewer a second, or one writer
-is not enough, use PostgreSQL, which gathers the changes of a page in its memory. They cost each month $${PRICES.core} a core with ${MEMORY_OF_CORE} GB of memory, $${PRICES.memory} for each
+is not enough, use PostgreSQL, which gathers the changes of a page in its memory. Over SQLite a node with several request threads takes ${THREADS_FACTOR} times the CPU of one with one thread. The rate
+is that of the peak. The column has what a whole day at that rate adds, cards included; audit records and payments are never deleted. They cost each month $${PRICES.core} a core with ${MEMORY_OF_CORE} GB of memory, $${PRICES.memory} for each
 further gigabyte of memory, and $${PRICES.gigabyte} for each of the disk.
 
 ${aligned(examples(results, figures))}

@@ -24,7 +24,7 @@ export interface CardFormSettings {
   readonly sessionsPerSecond: number;
 }
 
-interface Latency {
+export interface Latency {
   readonly p50: number;
   /** The percentile of all requests of a round. */
   readonly p99: number;

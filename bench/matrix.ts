@@ -67,6 +67,8 @@ class MatrixRun {
   readonly #echoes = new Map<number, Round[]>();
   /** Names of requests, with their targets, whose code is compiled. */
   readonly #warmed = new Set<string>();
+  /** Names of the targets with open connections, and the number of them. */
+  #connected = '';
   #echo: Target | undefined;
   /** Signatures alone, and a bare server that makes one for each request. */
   #signing: { readonly alone: ReturnType<Testbed['startSigner']>; readonly server: Target } | undefined;
@@ -131,6 +133,8 @@ class MatrixRun {
     try {
       await this.#measure(request, connections, at);
     } catch (error) {
+      // The server may have closed some of the connections.
+      this.#connected = '';
       this.#problems.push(`${request.name}, ${connections} connections: ${(error as Error).message}`);
     }
   }
@@ -139,11 +143,10 @@ class MatrixRun {
     const echo: Side = { database: '-', target: this.#echo as Target, rounds: [] };
     const sides = at.map((side): Side => ({ ...side, rounds: [] }));
     const signing = connections === USUAL_CONNECTIONS && request.signatures !== undefined ? this.#signing : undefined;
-    const targets = [echo, ...sides].map(({ target }) => target);
-    await this.#testbed.connect(signing === undefined ? targets : [...targets, signing.server], connections);
+    const targets = sides.map(({ target }) => target);
+    const echoes = signing === undefined ? [echo.target] : [echo.target, signing.server];
+    await this.#connect([...echoes, ...targets], connections, echoes);
     const { seconds, rounds, openSeconds } = this.#settings;
-    await this.#testbed.run(echo.target, ECHO, { seconds });
-    if (signing !== undefined) await this.#testbed.run(signing.server, ECHO, { seconds });
     for (const side of sides) await this.#warm(side, request, connections);
     for (const side of sides) side.rounds.length = 0;
     const signatures: SigningRound[] = [];
@@ -167,6 +170,15 @@ class MatrixRun {
       const open = isOpen ? await this.#openRound(side, request, figure.perSecond * OPEN_SHARE) : undefined;
       this.#figures.push({ ...figure, ...(open !== undefined && { open }) });
     }
+  }
+
+  /** Opens connections and sends requests to the echoes, unless those of the request before are the same: each round uses all of them. */
+  async #connect(targets: readonly Target[], connections: number, echoes: readonly Target[]): Promise<void> {
+    const wanted = [...targets.map(({ name }) => name), connections].join();
+    if (this.#connected === wanted) return;
+    await this.#testbed.connect(targets, connections);
+    this.#connected = wanted;
+    for (const echo of echoes) await this.#testbed.run(echo, ECHO, { seconds: this.#settings.seconds });
   }
 
   /** Sends requests until their code is compiled: the first thousand cost half as much again as those of a node in use. */
@@ -204,7 +216,7 @@ class MatrixRun {
     const rounds = this.#echoes.get(USUAL_CONNECTIONS);
     if (rounds === undefined || openSeconds === 0) return undefined;
     const echo: Side = { database: '-', target: this.#echo as Target, rounds: [] };
-    await this.#testbed.connect([echo.target], USUAL_CONNECTIONS);
+    await this.#connect([echo.target], USUAL_CONNECTIONS, []);
     return this.#openRound(echo, ECHO, mediansOf(rounds).perSecond * OPEN_SHARE);
   }
 

@@ -101,6 +101,25 @@ const megabytes = (bytes: number): string => `${(bytes / MEGABYTE).toFixed(0)} M
 const cells = ({ resident, file, anonymous }: Memory): string[] => [resident, file, anonymous].map(megabytes);
 const NONE = ['-', '-', '-'];
 
+/** Bytes that a service with one request thread may take, and an idle one for each further thread. */
+const AIMS = { idle: 130e6, loaded: 400e6, further: 60e6 };
+
+const verdict = (value: number, aim: number): string =>
+  `${megabytes(value)} (≤ ${megabytes(aim)}: ${value <= aim ? 'met' : '**missed**'})`;
+
+/** Compares the figures with the aims; empty without the service that has one request thread. */
+function describeAims(services: MemoryFigures['services']): string {
+  const [first, ...others] = services;
+  if (first === undefined || first.workers !== 1) return '';
+  const further = others.map(
+    ({ workers, idle }, index) =>
+      (idle.resident - (services[index]?.idle.resident ?? Number.NaN)) / (workers - (services[index]?.workers ?? 0)),
+  );
+  const list = further.map((bytes) => verdict(bytes, AIMS.further)).join(', ');
+  const threads = list === '' ? '' : ` Idle, each further thread takes ${list}.`;
+  return `With one request thread the service takes ${verdict(first.idle.resident, AIMS.idle)} idle and ${verdict(first.loaded.resident, AIMS.loaded)} loaded.${threads}\n\n`;
+}
+
 /** The section of RESULTS.md. */
 export function memorySection(figures: MemoryFigures, { date, cores, processor, node }: Conditions): string {
   const { bare, services, rounds, settleSeconds, seconds } = figures;
@@ -121,5 +140,5 @@ takes them back when it needs memory. "Its own" is the heap of V8 and of the all
 is at the end of ${seconds} s of tokenizations of 100 cards and ${seconds} s of the requests of a merchant, on ${CONNECTIONS} connections as fast as they are
 answered. The first three processes have no program of ours: the third has the threads of an idle service.
 
-${aligned(table)}`;
+${describeAims(services)}${aligned(table)}`;
 }

@@ -1,3 +1,4 @@
+import { LIMITS } from '../src/kernel/limits.ts';
 import { hashed, purchaseInJson, purchaseInXml } from './payloads.ts';
 
 /** The requests that are measured, as they go over the wire. */
@@ -69,6 +70,9 @@ const capture = (ttl: number) => (): string =>
     additional_info: { order: 'A-100001' },
     ttl,
   });
+
+const session = (): string =>
+  JSON.stringify({ allowed_origins: ['https://shop.example.com'], amount: 12_500, currency: 'USD', ttl: 15 });
 
 const operation = (type: string) => (): string =>
   JSON.stringify({ transaction_info: { type, reference_code: 'A-100001' } });
@@ -189,6 +193,9 @@ export const REQUESTS: readonly Request[] = [
     ...{ method: 'GET', path: '/v1/payments/transactions/{id}', reads: 'payments' },
     aims: { cpu: 3 },
   },
+  { name: 'create a session of the card form', method: 'POST', path: '/v1/capture-sessions', body: session },
+  { name: 'list webhooks', method: 'GET', path: '/v1/webhooks' },
+  { name: 'show the account', method: 'GET', path: '/v1/account' },
   { ...JOSE, name: 'JOSE, nested', signatures: 2 },
   { ...JOSE, name: 'JOSE, plain', account: 'plain', signatures: 1 },
   { ...WSSEC, name: 'WS-Security, encrypt-sign' },
@@ -225,6 +232,14 @@ export const MIX: Request = {
   ],
 };
 
+/** The largest tokenization that the service takes, and a small one with more than one card. */
+export const LARGEST: Request = {
+  ...TOKENIZE,
+  ...{ name: 'the largest tokenization', cards: LIMITS.cardsPerTokenization },
+  body: tokenization(7, LIMITS.cardsPerTokenization),
+};
+export const FEW_CARDS: Request = { ...TOKENIZE, name: 'tokenize 10 cards', cards: 10, body: tokenization(7, 10) };
+
 /** The request of the peer that stores a card; each has a customer of its own. */
 export const PEER_ADD: Request = {
   name: 'add a card',
@@ -241,7 +256,7 @@ export const PEER_ADD: Request = {
 
 /** Throws for a name that no request has. */
 export function requestNamed(name: string): Request {
-  const all = [...REQUESTS, ...Object.values(FILLED_BY), ECHO, MIX, PEER_ADD];
+  const all = [...REQUESTS, ...Object.values(FILLED_BY), ECHO, MIX, LARGEST, FEW_CARDS, PEER_ADD];
   const found = all.find((request) => request.name === name);
   if (found === undefined) throw new Error(`there is no request ${name}`);
   return found;

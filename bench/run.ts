@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { besideSection, measureBeside } from './beside.ts';
 import { type CardFormFigures, cardFormSection, measureCardForm } from './card-form.ts';
 import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
 import { measureGrowth } from './growth.ts';
@@ -24,6 +25,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --peer DIRECTORY [--rounds N] [--seconds N]
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --card-form [SESSIONS,SESSIONS] [--database sqlite|postgres] [--rounds N] [--seconds N]
+       npm run bench -- --beside [--rounds N] [--seconds N]
        npm run bench -- --threads [--rounds N] [--seconds N]
        npm run bench -- --sizes [CARDS]
        npm run bench -- --memory [--rounds N] [--seconds N]
@@ -57,6 +59,7 @@ const DEFAULTS = {
   requestLog: { rounds: 20, seconds: 3, warmSeconds: 5 },
   rotation: { rounds: 10, seconds: 3 },
   cardForm: { rounds: 8, seconds: 5, sessions: '200,100,50', workers: [1, 2] },
+  beside: { rounds: 8, seconds: 5 },
   threads: { rounds: 5, seconds: 2, workers: [1, 2, 4] },
   memory: { rounds: 3, seconds: 6, settleSeconds: 10, workers: [1, 2, 3, 4] },
 };
@@ -82,6 +85,7 @@ function parse() {
         'card-form': { type: 'boolean', default: false },
         memory: { type: 'boolean', default: false },
         threads: { type: 'boolean', default: false },
+        beside: { type: 'boolean', default: false },
         sizes: { type: 'boolean', default: false },
         import: { type: 'string' },
         'no-write': { type: 'boolean', default: false },
@@ -190,6 +194,11 @@ async function reportMemory(): Promise<never> {
   return reportSection('memory', memorySection(figures, conditionsNow(new Date())));
 }
 
+async function reportBeside(): Promise<never> {
+  const figures = await measureBeside(roundsOf(DEFAULTS.beside), print);
+  return reportSection('beside', besideSection(figures, conditionsNow(new Date())));
+}
+
 async function reportThreads(): Promise<never> {
   const figures = await measureThreads({ ...DEFAULTS.threads, ...roundsOf(DEFAULTS.threads) }, print);
   return reportSection('threads', threadSection(figures, conditionsNow(new Date())));
@@ -212,6 +221,7 @@ if (values['request-log']) await reportRequestLog();
 if (values['card-form']) await reportCardForm();
 if (values.memory) await reportMemory();
 if (values.threads) await reportThreads();
+if (values.beside) await reportBeside();
 if (values.sizes) await reportSizes();
 if (values.rotation !== undefined) {
   const settings = { ...roundsOf(DEFAULTS.rotation), tokens: Number(values.rotation) * 1e6 };
