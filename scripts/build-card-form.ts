@@ -14,18 +14,27 @@ const NAME_CHARACTERS = 16;
 
 type Vite = typeof import('vite');
 
-const limitNamed = (path: string): unknown =>
+/** The sources that a bundle is built from. */
+export interface Sources {
+  /** The folder `card-form`. */
+  readonly folder: string;
+  readonly limits: object;
+}
+
+const PRESENT: Sources = { folder, limits: LIMITS };
+
+const limitNamed = (limits: object, path: string): unknown =>
   path
     .split('.')
     .slice(1)
-    .reduce((value: unknown, name) => (value as Record<string, unknown>)[name], LIMITS);
+    .reduce((value: unknown, name) => (value as Record<string, unknown>)[name], limits);
 
 /** Puts each limit in the place of its name: the table has hundreds, and browsers need a few. */
-const inlineLimits = {
+const inlineLimits = (limits: object) => ({
   name: 'inline-limits',
   transform: (code: string): string =>
-    code.replace(/\bLIMITS((?:\.[A-Za-z]+)+)/g, (_, path: string) => JSON.stringify(limitNamed(path))),
-};
+    code.replace(/\bLIMITS((?:\.[A-Za-z]+)+)/g, (_, path: string) => JSON.stringify(limitNamed(limits, path))),
+});
 
 /**
  * Fails the build when a package becomes a part of the card form. Pages are pinned to its scripts, which run beside card numbers, and
@@ -39,11 +48,11 @@ const refusePackages = {
   },
 };
 
-export async function bundle(vite: Vite, entry: string): Promise<string> {
+export async function bundle(vite: Vite, entry: string, { folder, limits }: Sources = PRESENT): Promise<string> {
   const built = await vite.build({
     configFile: false,
     logLevel: 'warn',
-    plugins: [refusePackages, inlineLimits],
+    plugins: [refusePackages, inlineLimits(limits)],
     root: folder,
     build: {
       write: false,
@@ -61,8 +70,10 @@ export async function bundle(vite: Vite, entry: string): Promise<string> {
 /** Returns the script for merchants' pages. */
 export const buildScript = (vite: Vite): Promise<string> => bundle(vite, 'script/global.ts');
 
-async function buildDocument(vite: Vite): Promise<string> {
-  const script = await bundle(vite, 'form/form.ts');
+/** Returns the document of the form, with the placeholder `%ORIGINS%`. */
+export async function buildDocument(vite: Vite, sources: Sources = PRESENT): Promise<string> {
+  const script = await bundle(vite, 'form/form.ts', sources);
+  const { folder } = sources;
   const style = readFileSync(join(folder, 'form', 'style.css'), 'utf8').replace(/\s+/g, ' ');
   const html = readFileSync(join(folder, 'form', 'document.template'), 'utf8');
   // Functions, because a replacement text would be searched for patterns such as $&.

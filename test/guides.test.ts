@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   existsSync,
@@ -18,6 +17,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { BIN, Shell, serveInProcess, withoutSettings } from './fixtures/command.ts';
 import { FOLLOWED } from './fixtures/followed-pages.ts';
+import { type Block, blocksOf, type Ran, run } from './fixtures/guide-blocks.ts';
 import { newKeyPair, privatePem, publicPem } from './fixtures/rsa-key-pairs.ts';
 import { startTestService, type TestService } from './fixtures/test-service.ts';
 import { selfSigned } from './receivers/certificates.ts';
@@ -103,40 +103,6 @@ const SENDING: readonly Sender[] = [
 const isStartedOften = ({ tool }: Program): boolean => isLong || tool === undefined;
 /** A virtual machine takes a second to start: the claims that are not about security are left to `npm run test:long`. */
 const onlyLongInJava = (name: string): string | false => name.endsWith('.java') && onlyLong;
-
-interface Block {
-  /** The text after the fence. */
-  readonly info: string;
-  readonly text: string;
-}
-
-const blocksOf = (page: string): Block[] =>
-  [...readFileSync(join(ROOT, page), 'utf8').matchAll(/^```([^\n]+)\n([\s\S]*?)^```$/gm)].map(
-    ([, info = '', text = '']) => ({ info, text }),
-  );
-
-interface Ran {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function run(
-  [command = '', ...args]: readonly string[],
-  options: { cwd?: string; env?: NodeJS.ProcessEnv } = {},
-): Promise<Ran> {
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
-  const streams = { out: '', err: '' };
-  for (const [name, stream] of [['out', child.stdout] as const, ['err', child.stderr] as const]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      streams[name] += text;
-    });
-  }
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => resolve({ code, ...streams }));
-  });
-}
 
 /** An account with keys of its own, and a token. */
 class Merchant {

@@ -41,6 +41,10 @@ const PAGE = `<!doctype html>
   };
 </script></html>`;
 
+/** `attributes`: others of the script's element than its address. */
+export const shopPage = (script: string, attributes = ''): string =>
+  PAGE.replace('src="%SCRIPT%"', `src="${script}"${attributes}`);
+
 const STRICT = '/strict';
 const [, SCRIPT = ''] = /<script>(.*?)<\/script>/s.exec(PAGE) ?? [];
 
@@ -63,19 +67,21 @@ export interface Shop {
   /** Where the shop has the same page under a strict content security policy. */
   readonly strict: string;
   /** Serves another page of the shop at a path. */
-  serve(path: string, html: string): void;
+  serve(path: string, html: string, headers?: Readonly<Record<string, string>>): void;
   stop(): void;
 }
 
 /** `vault`: the origin of the card form. The page loads the present script, or at `/?/v1/cardvault-HASH.js` that of a release. */
 export async function startShop(vault: () => string): Promise<Shop> {
-  const pages = new Map<string, string>();
+  const pages = new Map<string, { html: string; headers: Readonly<Record<string, string>> }>();
   const server = createServer(({ url = '/' }, response) => {
     const [path = '/', script = ''] = url.split('?');
     response.setHeader('content-type', 'text/html');
     if (path === STRICT) response.setHeader('content-security-policy', strictPolicy(vault()));
     const isScript = script.startsWith('/v1/');
-    response.end(pages.get(path) ?? PAGE.replace('%SCRIPT%', `${vault()}${isScript ? script : '/v1/cardvault.js'}`));
+    const page = pages.get(path);
+    for (const [name, value] of Object.entries(page?.headers ?? {})) response.setHeader(name, value);
+    response.end(page?.html ?? shopPage(`${vault()}${isScript ? script : '/v1/cardvault.js'}`));
   });
   await new Promise<void>((resolve) => server.listen(0, resolve));
   const { port } = server.address() as AddressInfo;
@@ -83,7 +89,7 @@ export async function startShop(vault: () => string): Promise<Shop> {
     origin: `http://127.0.0.1:${port}`,
     otherOrigin: `http://localhost:${port}`,
     strict: `http://127.0.0.1:${port}${STRICT}`,
-    serve: (path, html) => void pages.set(path, html),
+    serve: (path, html, headers = {}) => void pages.set(path, { html, headers }),
     stop: () => {
       server.closeAllConnections();
       server.close();

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { createHash, randomUUID } from 'node:crypto';
+import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
+import { buildDocument } from '../../scripts/build-card-form.ts';
 import type { Appearance } from '../../src/capture-sessions/appearance.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { newCaller } from '../interface/vault-requests.ts';
+import { listFinalReleases, unpackSources } from '../upgrade/releases.ts';
 import { openBrowser, type TestBrowser, type VisitorOptions } from './browser.ts';
 import {
   DIGITS,
@@ -17,10 +20,13 @@ import {
   type OpenSession,
   openSession,
   type Shop,
+  shopPage,
   startShop,
   submitForm as submit,
 } from './card-form-shop.ts';
+import { untilPasses } from './until-passes.ts';
 
+const ROOT = join(import.meta.dirname, '..', '..');
 const MOST_TABS = 10;
 
 /** Presses Tab until something has the focus. */
@@ -178,6 +184,49 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await assert.rejects(mount(page, { ...session, client_secret: 'A'.repeat(43) }), /session_invalid/);
     await service.call('DELETE', `/v1/capture-sessions/${session.id}`, { key });
     await assert.rejects(mount(page, session), /session_cancelled/);
+    const completed = await open();
+    await fill(await mount(page, completed));
+    assert.equal((await submit(page)).card.brand, 'visa');
+    await assert.rejects(mount(page, completed), /session_completed/);
+    assert.equal((await submit(page)).code, 'session_completed');
+    assert.equal(await page.frameLocator('iframe').locator('input').count(), 0);
+  });
+
+  it('works on a page that is cross-origin isolated and pins the script by its digest, and no other script runs', async () => {
+    const { json } = await service.call('GET', '/v1/integrity.json', { environment: 'cards' });
+    const isolation = {
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-embedder-policy': 'require-corp',
+    };
+    const pinned = (integrity: string): string =>
+      shopPage(`${vault()}${json.url}`, ` integrity="${integrity}" crossorigin`);
+    shop.serve('/isolated', pinned(json.integrity), isolation);
+    const { page, errors } = await browser.newVisitor({ origin: shop.origin });
+    const frame = await mountForm(page, `${shop.origin}/isolated`, await open());
+    assert.equal(await page.evaluate('crossOriginIsolated'), true);
+    await fill(frame);
+    assert.equal((await submit(page)).card.brand, 'visa');
+    const digest = createHash('sha384').update('another script').digest('base64');
+    shop.serve('/altered', pinned(`sha384-${digest}`), isolation);
+    await page.goto(`${shop.origin}/altered`);
+    assert.equal(await page.evaluate('typeof CardVault'), 'undefined');
+    errors.expect(/^console: Failed to find a valid digest in the 'integrity' attribute/);
+  });
+
+  it('speaks the first language of the browser that it knows, and otherwise English', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin, locale: 'pt-BR' });
+    await (await mount(page, await open())).getByLabel('Número do cartão').waitFor();
+    await (await mount(page, await open({ locale: 'es' }))).getByLabel('Número de tarjeta').waitFor();
+    for (const [languages, label] of [
+      [['fr-FR', 'es-AR', 'pt'], 'Número de tarjeta'],
+      [['fr-FR', 'de'], 'Card number'],
+    ] as const) {
+      const { page: other } = await browser.newVisitor({ origin: shop.origin });
+      await other.addInitScript(
+        `Object.defineProperty(navigator, 'languages', { get: () => ${JSON.stringify(languages)} })`,
+      );
+      await (await mount(other, await open())).getByLabel(label).waitFor();
+    }
   });
 
   const LABELS = {
@@ -352,12 +401,53 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
 
   it('works with the scripts of all releases', async () => {
     const { json } = await service.call('GET', '/v1/integrity.json', { environment: 'cards' });
-    const released = readdirSync(join(import.meta.dirname, '..', '..', 'card-form', 'released'));
+    const released = readdirSync(join(ROOT, 'card-form', 'released'));
     const older = released.filter((name) => name.endsWith('.js') && !json.url.endsWith(name));
     for (const name of older) {
       const { page } = await browser.newVisitor({ origin: shop.origin });
       await fill(await mountForm(page, `${shop.origin}/?/v1/${name}`, await open()));
       assert.equal((await submit(page)).card.brand, 'visa', name);
+    }
+  });
+
+  it('works with the form of each earlier release, with the present script and service', async () => {
+    const digest = (text = ''): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+    for (const release of listFinalReleases()) {
+      const folder = mkdtempSync(join(tmpdir(), 'cardvault-release-'));
+      try {
+        unpackSources(release, folder);
+        // The configuration of the form extends this one.
+        copyFileSync(join(ROOT, 'tsconfig.json'), join(folder, 'tsconfig.json'));
+        const { LIMITS: limits } = await import(join(folder, 'src', 'kernel', 'limits.ts'));
+        const html = await buildDocument(await import('vite'), { folder: join(folder, 'card-form'), limits });
+        const [, style] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
+        const [, script] = /<script>([\s\S]*?)<\/script>/.exec(html) ?? [];
+        const { page } = await browser.newVisitor({ origin: shop.origin });
+        let served = 0;
+        await page.route(`${vault()}/v1/card/*`, async (route) => {
+          if (route.request().method() !== 'GET') return route.continue();
+          served++;
+          const path = new URL(route.request().url()).pathname;
+          const { headers } = await service.call('GET', path, { environment: 'cards' });
+          const { 'content-length': _, ...heads } = headers as Record<string, string>;
+          const policy = String(heads['content-security-policy'])
+            .replace(/script-src [^;]+/, `script-src ${digest(script)}`)
+            .replace(/style-src [^;]+/, `style-src ${digest(style)}`);
+          return route.fulfill({
+            body: html.replace('%ORIGINS%', shop.origin),
+            headers: { ...heads, 'content-security-policy': policy },
+          });
+        });
+        const frame = await mount(page, await open());
+        assert.equal((await submit(page)).code, 'invalid_fields');
+        await fill(frame);
+        await page.evaluate('form.update({ appearance: { theme: "dark" } })');
+        await frame.locator('html.dark').waitFor();
+        assert.equal((await submit(page)).card.brand, 'visa', release);
+        assert.equal(served, 1);
+      } finally {
+        rmSync(folder, { recursive: true, force: true });
+      }
     }
   });
 
@@ -442,6 +532,30 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       await page.goto(url ?? '');
       await page.waitForURL(`${shop.origin}/back?capture_session=${id}&status=${status}`);
     }
+  });
+
+  it('as a hosted page goes back as completed when it is cancelled while its submission has completed unseen', async () => {
+    const { page, errors } = await browser.newVisitor({ origin: vault() });
+    const session = await openHosted();
+    let isSubmitted = false;
+    await page.route(`${vault()}/v1/card/${session.id}`, async (route) => {
+      const request = route.request();
+      if (request.method() !== 'POST') return route.continue();
+      const headers = { authorization: `Bearer ${session.client_secret}`, origin: vault() };
+      const path = new URL(request.url()).pathname;
+      const body = request.postDataJSON();
+      const { status } = await service.call('POST', path, { environment: 'cards', body, headers });
+      assert.equal(status, 200);
+      isSubmitted = true;
+      return route.abort('connectionreset');
+    });
+    await page.goto(session.url ?? '');
+    await fill(page);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await untilPasses(async () => assert.ok(isSubmitted));
+    await page.getByRole('button', { name: 'Cancel and go back' }).click();
+    await page.waitForURL(`${shop.origin}/back?capture_session=${session.id}&status=completed`);
+    errors.expect(/^not loaded: POST .*ERR_CONNECTION_RESET/);
   });
 
   it('is accessible without a connection, without a session and after completion', async () => {

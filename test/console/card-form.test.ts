@@ -15,6 +15,7 @@ import {
 import { listSessions, previewCardForm, tryCardForm } from '../../console/wire/card-form.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { readAuditRecords } from '../fixtures/audit-records.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
 import { type AccountUser, assertRefused, newAccountUser, successData } from './account-user.ts';
 import { pathOf } from './console-client.ts';
@@ -183,6 +184,30 @@ describe('the card form in the console', { timeout: 120_000 }, () => {
     );
     const analyst = await newAccountUser(service, user.account, { role: 'analyst' });
     assertRefused(await analyst.call(previewCardForm), 'not_allowed');
+  });
+
+  test('leaves a record of the audit log with the user for each session that is shown or tried, and for its end', async () => {
+    const { user } = await newUser();
+    const { preview } = successData(await user.call(previewCardForm));
+    const body = { return_url: 'https://localhost:8445/a/x/sandbox/card-form', locale: 'en', appearance: {} };
+    const { url } = successData(await user.call(tryCardForm, { body }));
+    const [, tried = ''] = /\/v1\/card\/(cs_[0-9a-z]{24})#/.exec(url) ?? [];
+    assert.equal((await submit(preview.id, preview.client_secret)).status, 200);
+    for (const [id, ends] of [
+      [preview.id, ['capture-session.completed']],
+      [tried, []],
+    ] as const) {
+      const [created, ...others] = await readAuditRecords(service, user.account, `capture-session:${id}`);
+      assert.deepEqual(
+        [created?.action, created?.outcome, created?.actor.type, created?.actor.id, created?.address],
+        ['capture-session.created', 'success', 'person', user.person.id, '127.0.0.1'],
+      );
+      assert.deepEqual(created?.tenant, { account: user.account, environment: 'sandbox' });
+      assert.deepEqual(
+        others.map(({ action, actor }) => [action, actor.type]),
+        ends.map((action) => [action, 'buyer']),
+      );
+    }
   });
 
   test('is not shown on pages at an IP address, and creates no session for them', async () => {

@@ -3,10 +3,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { CaptureSessions } from '../../src/capture-sessions/capture-sessions.ts';
 import { Captures } from '../../src/captures/captures.ts';
 import { hashSecret } from '../../src/crypto/fingerprint.ts';
 import { cardFormHeaders } from '../../src/http/card-form.ts';
+import { ENDPOINTS } from '../../src/http/endpoints.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { type Value, write } from '../../src/storage/database.ts';
@@ -15,6 +17,7 @@ import { readAuditRecords } from '../fixtures/audit-records.ts';
 import { Search, withoutRandomTexts } from '../fixtures/canaries.ts';
 import { luhnPan, startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
+import { dial, untilClosed } from '../fixtures/wire.ts';
 import { type Caller, newCaller } from './vault-requests.ts';
 
 const ORIGIN = 'https://shop.example.com';
@@ -305,6 +308,37 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     assert.deepEqual(ended, { status: 'cancelled', return_url: 'https://shop.example.com/back' });
   });
 
+  test('that end while a card arrives slowly take none of it', async () => {
+    const rowsIn = async (table: string): Promise<number> =>
+      (await service.core.database.read(`select 1 as found from ${table} where account = ?account`, me.account)).length;
+    const before = await rowsIn('captures');
+    for (const [end, status] of [
+      ['cancelled', 410],
+      ['open', 200],
+    ] as const) {
+      const session = await open();
+      const body = JSON.stringify({ ...CARD, attempt: randomUUID() });
+      const socket = await dial(service, { environment: 'cards' });
+      const received = untilClosed(socket);
+      const head = [
+        `POST /v1/card/${session.id} HTTP/1.1`,
+        `host: localhost:${service.ports.cards}`,
+        ...[`origin: ${own()}`, `authorization: Bearer ${session.secret}`, 'connection: close'],
+        ...['content-type: application/json', `content-length: ${body.length}`],
+      ];
+      const half = body.length >> 1;
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body.slice(0, half)}`);
+      // The service has the head and half of the body.
+      await sleep(200);
+      if (end === 'cancelled')
+        assert.equal((await service.call('DELETE', `/v1/capture-sessions/${session.id}`, { key: me.key })).status, 200);
+      socket.write(body.slice(half));
+      assert.match(await received, new RegExp(`^HTTP/1\\.1 ${status} `));
+      assert.equal((await show(session)).status, end === 'open' ? 'completed' : end);
+    }
+    assert.equal(await rowsIn('captures'), before + 1);
+  });
+
   test('act as expired while their account is suspended', async () => {
     const other = await newCaller(service);
     const session = await open(CAPTURE, other);
@@ -450,6 +484,11 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       assert.equal((await service.call('GET', path, { environment: 'cards' })).status, 404, path);
     for (const path of ['/healthz', '/readyz'])
       assert.equal((await service.call('GET', path, { environment: 'cards' })).status, 200);
+    for (const { method, path } of ENDPOINTS) {
+      const at = path.replace(/:[a-z]+/gi, 'x');
+      const { status } = await service.call(method, at, { environment: 'cards', key: me.key });
+      assert.equal(status, 404, `${method} ${at}`);
+    }
   });
 
   test('have a script whose content names it, with its integrity', async () => {

@@ -11,6 +11,8 @@ const LOOK_MS = 5 * SECOND;
 /** Delay of a busy machine. */
 const SPARE_MS = 4 * SECOND;
 
+const LISTENERS = ['production', 'sandbox', 'console', 'cards'] as const;
+
 describe('a connection without a request', { concurrency: true }, () => {
   let service: TestService;
   before(async () => {
@@ -18,14 +20,16 @@ describe('a connection without a request', { concurrency: true }, () => {
   });
   after(() => service.stop());
 
-  it('is closed without a response, which a browser could take for that of the request it is sending', async () => {
-    const socket = await dial(service);
-    assert.equal(await untilClosed(socket), '');
-  });
+  for (const environment of LISTENERS) {
+    it(`is closed on ${environment} without a response, which a browser could take for that of the request it is sending`, async () => {
+      const socket = await dial(service, { environment });
+      assert.equal(await untilClosed(socket), '');
+    });
 
-  it('with an incomplete head is 400 in the envelope, and is closed', async () => {
-    assertUnreadable(await exchange(service, 'GET /healthz HT'), 'a part of a head');
-  });
+    it(`with an incomplete head is 400 in the envelope on ${environment}, and is closed`, async () => {
+      assertUnreadable(await exchange(service, 'GET /healthz HT', { environment }), 'a part of a head');
+    });
+  }
 
   it('is served when the request arrived while the service was blocked', async () => {
     const socket = await dial(service);

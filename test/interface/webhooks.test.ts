@@ -212,6 +212,9 @@ describe('webhooks', { timeout: 120_000 }, () => {
     assert.equal((await rowsOf(me.account, captured.id)).events, 3);
   });
 
+  const renameTable = (from: string, to: string) =>
+    service.core.database.commit({ writes: [{ sql: `alter table ${from} rename to ${to}`, rows: [[]] }] });
+
   test('of a card session are written in the commit of its capture and audit record, or not at all', async () => {
     const me = await newMerchant(service);
     await create(me, ['capture_session.completed'], 'atomic');
@@ -219,10 +222,8 @@ describe('webhooks', { timeout: 120_000 }, () => {
     const nothing = { session: 'open', captures: 0, events: 0, deliveries: 0, records: 0 };
     const pan = luhnPan('411111');
     for (const table of ['webhook_events', 'webhook_deliveries', 'captures', 'journal']) {
-      const rename = (from: string, to: string) =>
-        service.core.database.commit({ writes: [{ sql: `alter table ${from} rename to ${to}`, rows: [[]] }] });
-      await rename(table, 'unavailable');
-      const { status } = await submit(pan).finally(() => rename('unavailable', table));
+      await renameTable(table, 'unavailable');
+      const { status } = await submit(pan).finally(() => renameTable('unavailable', table));
       assert.ok(status >= 500, `${table}: ${status}`);
       assert.deepEqual(await rowsOf(me.account, id), nothing, table);
     }
@@ -230,6 +231,113 @@ describe('webhooks', { timeout: 120_000 }, () => {
     const once = { session: 'completed', captures: 1, events: 1, deliveries: 1, records: 1 };
     assert.deepEqual(await rowsOf(me.account, id), once);
     await requestsTo('atomic', 1, true);
+  });
+
+  test('of deleted tokens are written in the commit of the deletion and its audit record, or not at all', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['token.deleted'], 'deleted');
+    const created = await service.call('POST', '/v1/tokenization/simple', {
+      key: me.key,
+      body: { chd: [{ card: luhnPan('411111'), name: 'A Holder', exp: '12/40' }], tags: [], scheme: 7 },
+    });
+    const [{ token }] = created.json.data.tokens;
+    const remove = () => service.call('DELETE', '/v1/tokens', { key: me.key, body: { tokens: [token] } });
+    const rows = async () => {
+      const count = async (table: string, more = ''): Promise<number> =>
+        (
+          await service.core.database.read(
+            `select 1 as found from ${table} where account = ?account${more}`,
+            me.account,
+          )
+        ).length;
+      const sql = 'select record from journal where account = ?account';
+      const records = await service.core.database.read(sql, me.account);
+      return {
+        tokens: await count('tokens', ' and deleted_at is null'),
+        events: await count('webhook_events'),
+        deliveries: await count('webhook_deliveries'),
+        records: records.filter(({ record }) => `${record}`.includes('"token.deleted"')).length,
+      };
+    };
+    for (const table of ['webhook_events', 'webhook_deliveries', 'tokens', 'journal']) {
+      await renameTable(table, 'unavailable');
+      const { status } = await remove().finally(() => renameTable('unavailable', table));
+      assert.ok(status >= 500, `${table}: ${status}`);
+      assert.deepEqual(await rows(), { tokens: 1, events: 0, deliveries: 0, records: 0 }, table);
+    }
+    assert.equal((await remove()).status, 200);
+    assert.deepEqual(await rows(), { tokens: 0, events: 1, deliveries: 1, records: 1 });
+    const [received] = await requestsTo('deleted', 1, true);
+    assert.deepEqual(received?.event.data, { token });
+  });
+
+  test('of a disabled endpoint are written in the commit that disables it, or not at all', async () => {
+    const me = await newMerchant(service);
+    const { id } = await create(me, ['payment.declined'], 'broken');
+    await create(me, ['webhook.disabled'], 'observer');
+    const { respond } = receiver;
+    const held: ServerResponse[] = [];
+    let isHolding = true;
+    receiver.respond = ({ path }, response) => {
+      if (path !== '/broken') response.writeHead(204).end();
+      else if (isHolding) held.push(response);
+      else response.writeHead(410).end();
+    };
+    await me.order('authorization', { amount: REJECTED });
+    await untilPasses(async () => {
+      service.advance(SECOND);
+      assert.equal(held.length, 1);
+    });
+    const show = async () => (await service.call('GET', `/v1/webhooks/${id}`, { key: me.key })).json.data;
+    const countEvents = async (): Promise<number> => {
+      const sql = "select 1 as found from webhook_events where account = ?account and type = 'webhook.disabled'";
+      return (await service.core.database.read(sql, me.account)).length;
+    };
+    isHolding = false;
+    const lines = service.log.length;
+    // The delivery has been concluded by then: what fails is the commit with the audit record.
+    await renameTable('journal', 'unavailable');
+    try {
+      held[0]?.writeHead(410).end();
+      await untilPasses(async () => {
+        const failed = service.log.slice(lines).some((line) => /journal/.test(line));
+        assert.ok(failed, service.log.slice(lines).join(''));
+      });
+    } finally {
+      await renameTable('unavailable', 'journal');
+    }
+    assert.deepEqual([(await show()).status, await countEvents()], ['enabled', 0]);
+    await me.order('authorization', { amount: REJECTED });
+    const [received] = await requestsTo('observer', 1, true);
+    assert.deepEqual(received?.event.data, { id, reason: 'gone' });
+    assert.deepEqual([(await show()).status, await countEvents()], ['disabled', 1]);
+    receiver.respond = respond;
+  });
+
+  test('of a suspended account are sent, also those of what happens while it is suspended', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['*'], 'suspended');
+    const { respond } = receiver;
+    let isDown = true;
+    receiver.respond = (_, response) => void response.writeHead(isDown ? 500 : 204).end();
+    await me.order('authorization', { amount: TIMES_OUT });
+    await requestsTo('suspended', 1);
+    await service.core.transactions.run({ origin: { actor: { type: 'operator', name: 'test' } } }, (transaction) =>
+      service.core.accounts.suspend(transaction, me.account),
+    );
+    isDown = false;
+    service.advance(MINUTE);
+    const types = await untilPasses(async () => {
+      service.advance(SECOND);
+      const received = receiver.received.filter(({ path }) => path === '/suspended');
+      const found = new Set(received.map(({ event }) => event.type));
+      assert.equal(found.size, 3, [...found].join());
+      return found;
+    });
+    assert.deepEqual([...types].sort(), ['payment.authorized', 'payment.in_doubt', 'payment.resolved']);
+    const { status } = await service.call('POST', '/v1/account', { key: me.key });
+    assert.equal(status, 403);
+    receiver.respond = respond;
   });
 
   test('are sent again by the schedule, with the same id and body, and fail at its end', async () => {

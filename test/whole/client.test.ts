@@ -24,12 +24,14 @@ import { SYSTEM_TIMING } from '../../sdk/src/transport.ts';
 import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
 import { SECOND } from '../../src/kernel/clock.ts';
 import { Search } from '../fixtures/canaries.ts';
+import { installLibrary } from '../fixtures/installed-library.ts';
 import { dereference } from '../fixtures/json-schema.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
 import { startWebhookReceiver } from '../fixtures/webhook-receiver.ts';
 import { order, REJECTED } from '../interface/payment-requests.ts';
 import { newSender, openJose, openWssec } from '../interface/proxy-requests.ts';
+import { isLong } from '../scope.ts';
 
 const ROOT = join(import.meta.dirname, '..', '..');
 
@@ -461,8 +463,8 @@ describe('the client', { timeout: 120_000 }, () => {
     );
   });
 
-  test('is packed, installed into an empty project, and works there, also with the Node of the path', {
-    timeout: 90_000,
+  test('is packed, installed into an empty project, and works there, also with the Node of the path and the oldest one', {
+    timeout: isLong ? 330_000 : 90_000,
   }, async (context) => {
     const folder = mkdtempSync(join(tmpdir(), 'cardvault-client-'));
     // The service runs in this process, which a synchronous child would block.
@@ -485,6 +487,14 @@ describe('the client', { timeout: 120_000 }, () => {
       const isSupported = Number(/^v([0-9]+)\./.exec(version)?.[1] ?? 0) >= OLDEST_NODE;
       context.diagnostic(`run by Node ${process.version}${isSupported ? ` and ${version.trim()}` : ' alone'}`);
       if (isSupported) assert.equal(await run('node', ['shop.js'], env), expected);
+      if (isLong) {
+        const oldest = installLibrary(`node-linux-${process.arch}@${OLDEST_NODE}`);
+        assert.ok('folder' in oldest, 'reason' in oldest ? oldest.reason : '');
+        const program = join(oldest.folder, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node');
+        assert.match(await run(program, ['--version']), new RegExp(`^v${OLDEST_NODE}\\.`));
+        assert.equal(await run(program, ['shop.js'], env), expected);
+        rmSync(oldest.folder, { recursive: true, force: true });
+      }
       writeFileSync(join(folder, 'page.ts'), PAGE);
       await run(join(ROOT, 'node_modules', '.bin', 'tsc'), [
         ...['--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2023,dom', '--types', ''],
