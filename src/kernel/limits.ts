@@ -67,6 +67,8 @@ export const LIMITS = {
   notificationBytes: 64 * 1024,
   cardsPerTokenization: 1000,
   tokensPerDelete: 1000,
+  /** Cards of one request that are worked on until other requests get their turn: about a millisecond. */
+  cardsPerTurn: 50,
   tags: 50,
   tagCharacters: 255,
   nameCharacters: 255,

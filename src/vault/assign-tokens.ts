@@ -15,6 +15,7 @@ import {
 } from './scheme.ts';
 import { type Card, type Creator, mergeToken, type Token, toTokenRecord } from './token.ts';
 import type { StoredToken, TokenStore, TokenUpdate } from './token-store.ts';
+import { inTurns } from './turns.ts';
 
 export interface Tokenization {
   readonly cards: readonly Card[];
@@ -110,10 +111,11 @@ class TokenAssignment {
   /** Gives every entry a token, or finds that there is none for it. */
   async run(): Promise<void> {
     const pending = this.#distinct.filter(({ failure }) => this.#request.persistent && failure === undefined);
-    // Concurrently: over a network each query has its round trip.
-    await Promise.all(pending.map((entry) => this.#findPersistent(entry)));
+    await inTurns(pending, (entry) => this.#findPersistent(entry));
     const checksFirst = this.#options.attempt > 0 || this.#mayBePan;
-    for (const entry of this.#distinct) {
+    for (const [index, entry] of this.#distinct.entries()) {
+      // Other requests are served between some cards and the next: their queries are answered immediately over SQLite.
+      if (index > 0 && index % LIMITS.cardsPerTurn === 0) await setImmediate();
       if (entry.failure !== undefined) continue;
       if (entry.stored !== undefined) {
         this.#update(entry, entry.stored);

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, extendContext, type Sealer, UnsealError } from '../crypto/seal.ts';
@@ -58,10 +59,9 @@ const LIVE = 'record is not null';
 const FIND_BY_SLOT = `select ${COLUMNS} from tokens where account = ?account and environment = ?environment and slot = ? and ${LIVE}`;
 const FIND_BY_FINGERPRINT = `select ${COLUMNS} from tokens
   where account = ?account and environment = ?environment and fingerprint = ? and format = ? and ${LIVE}`;
-/** While the key of fingerprints is replaced. */
-const FIND_BY_TWO_FINGERPRINTS = `select ${COLUMNS} from tokens
-  where account = ?account and environment = ?environment and (fingerprint = ? or next_fingerprint = ?) and format = ?
-    and ${LIVE}`;
+/** While the key of fingerprints is replaced. With `or` SQLite would read all tokens of the tenant. */
+const FIND_BY_TWO_FINGERPRINTS = `${FIND_BY_FINGERPRINT} union select ${COLUMNS} from tokens
+  where account = ?account and environment = ?environment and next_fingerprint = ? and format = ? and ${LIVE}`;
 const IS_TAKEN = 'select 1 as taken from tokens where account = ?account and environment = ?environment and slot = ?';
 const LIST_TAKEN =
   'select slot from tokens where account = ?account and environment = ?environment and slot >= ? and slot < ? order by slot limit ?';
@@ -69,8 +69,9 @@ const LIST_TAKEN =
 const INSERT_COLUMNS =
   'account, environment, created_at, slot, scheme, format, fingerprint, next_fingerprint, fingerprint_version, search, record, revision';
 const INSERT = `insert into tokens (${INSERT_COLUMNS}) values (?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1) on conflict do nothing`;
+/** Phrased so that SQLite takes the index of `search`: with `=` it would read all tokens of the tenant by their primary key. */
 const IS_TOKEN_PAN = `select 1 as found from tokens
-  where account = ?account and environment = ?environment and search = ? and fingerprint = ? limit 1`;
+  where account = ?account and environment = ?environment and search >= ? and search <= ? and fingerprint = ? limit 1`;
 const isCapturePanSql = (fingerprints: number): string => `select 1 as found from captures
   where account = ?account and environment = ?environment and fingerprint in (${Array(fingerprints).fill('?').join(', ')}) limit 1`;
 const UPDATE = `update tokens set record = ?, revision = revision + 1
@@ -126,6 +127,17 @@ const recordContext = (start: EncryptionContext, { token, scheme, createdAt }: C
  */
 const insertTags = (rows: readonly Value[][]): Write[] =>
   rows.length === 0 ? [] : [{ sql: INSERT_TAG, rows, expectedRows: 1 }];
+
+/** Rows of new tokens and of their tags. */
+interface InsertedRows {
+  readonly tokens: Value[][];
+  readonly tags: Value[][];
+}
+
+const toInserts = ({ tokens, tags }: InsertedRows): Write[] => [
+  { sql: INSERT, rows: tokens, expectedRows: 1 },
+  ...insertTags(tags),
+];
 
 /** Matches no token; used for texts that cannot be one. */
 const NO_SLOT = new Uint8Array(0);
@@ -221,7 +233,8 @@ export class TokenStore {
   #findByFingerprint(pan: Pan, format: string): Promise<Row[]> {
     const { claims, second } = { claims: this.#fingerprints.claims(pan), second: this.#fingerprints.second(pan) };
     if (second === undefined) return this.#database.read(FIND_BY_FINGERPRINT, ...this.#scope(), claims.first, format);
-    return this.#database.read(FIND_BY_TWO_FINGERPRINTS, ...this.#scope(), claims.first, second, format);
+    const scope = this.#scope();
+    return this.#database.read(FIND_BY_TWO_FINGERPRINTS, ...scope, claims.first, format, ...scope, second, format);
   }
 
   /** The data that deleting a token needs, also of an altered one. */
@@ -243,7 +256,8 @@ export class TokenStore {
     for (const pan of this.#fingerprints.firsts(number))
       for (const index of this.#blindIndexes.all) {
         const search = index.search(number, pan);
-        if ((await this.#database.read(IS_TOKEN_PAN, ...this.#scope(), search, pan)).length > 0) return true;
+        const found = await this.#database.read(IS_TOKEN_PAN, ...this.#scope(), search, search, pan);
+        if (found.length > 0) return true;
       }
     const ofCaptures = (await this.#panIndexKeys.refresh()).listFingerprints(number);
     return (await this.#database.read(isCapturePanSql(ofCaptures.length), ...this.#scope(), ...ofCaptures)).length > 0;
@@ -260,14 +274,25 @@ export class TokenStore {
 
   /** Conflicts when the token exists, or the card has a persistent token. */
   insert(tokens: readonly Token[], seal: Sealer, format: TokenFormat | undefined): Write[] {
-    const rows: Value[][] = [];
-    const tags: Value[][] = [];
-    for (const token of tokens) {
-      const slot = slotOrNone(token.token);
-      rows.push(this.#row(token, slot, seal, format));
-      this.#addTags(tags, token, token.tags, slot);
+    const rows = { tokens: [], tags: [] };
+    for (const token of tokens) this.#addRows(rows, token, seal, format);
+    return toInserts(rows);
+  }
+
+  /** The same for many tokens: other requests are served between some of them and the next. */
+  async insertInTurns(tokens: readonly Token[], seal: Sealer, format: TokenFormat | undefined): Promise<Write[]> {
+    const rows = { tokens: [], tags: [] };
+    for (const [index, token] of tokens.entries()) {
+      if (index > 0 && index % LIMITS.cardsPerTurn === 0) await setImmediate();
+      this.#addRows(rows, token, seal, format);
     }
-    return [{ sql: INSERT, rows, expectedRows: 1 }, ...insertTags(tags)];
+    return toInserts(rows);
+  }
+
+  #addRows(rows: InsertedRows, token: Token, seal: Sealer, format: TokenFormat | undefined): void {
+    const slot = slotOrNone(token.token);
+    rows.tokens.push(this.#row(token, slot, seal, format));
+    this.#addTags(rows.tags, token, token.tags, slot);
   }
 
   /** Conflicts when the token was changed since it was read. */

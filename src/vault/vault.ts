@@ -12,6 +12,7 @@ import { assignTokens, type Tokenization, type TokenizationResult } from './assi
 import type { Token } from './token.ts';
 import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
 import type { TokenUses } from './token-uses.ts';
+import { inTurns } from './turns.ts';
 
 /** Counter of created tokens. */
 export const TOKENS_CREATED = 'tokens';
@@ -65,9 +66,12 @@ export class Vault {
     const { now, attempt } = transaction;
     const { results, inserts, updates } = await assignTokens(store, request, { random: this.#random, now, attempt });
     const seal = await this.#keyring.sealer(tenant, 'tokens', inserts.length + updates.length);
-    if (inserts.length > 0)
-      for (const write of store.insert(inserts, seal, request.persistent ? request.format : undefined))
-        transaction.write(write);
+    const format = request.persistent ? request.format : undefined;
+    const inserted =
+      inserts.length > LIMITS.cardsPerTurn
+        ? await store.insertInTurns(inserts, seal, format)
+        : store.insert(inserts, seal, format);
+    if (inserts.length > 0) for (const write of inserted) transaction.write(write);
     if (updates.length > 0) for (const write of store.update(updates, seal)) transaction.write(write);
     transaction.count(tenant, TOKENS_CREATED, inserts.length);
     // New tokens were used by their creation.
@@ -99,8 +103,7 @@ export class Vault {
   ): Promise<Map<string, Token>> {
     const store = await this.#store(tenant);
     const detokenized = new Map<string, Token>();
-    // Concurrently: over a network each query has its round trip.
-    const stored = await Promise.all(tokens.map((token) => store.find(token)));
+    const stored = await inTurns(tokens, (token) => store.find(token));
     for (const [index, token] of tokens.entries()) {
       const found = stored[index];
       if (found !== undefined) detokenized.set(token, found.token);
@@ -123,7 +126,7 @@ export class Vault {
   async delete(transaction: Transaction, tenant: Tenant, tokens: readonly string[]): Promise<Deletion[]> {
     const store = await this.#store(tenant);
     const distinct = [...new Set(tokens)];
-    const found = await Promise.all(distinct.map((token) => store.findDeletable(token)));
+    const found = await inTurns(distinct, (token) => store.findDeletable(token));
     const deletable = found.flatMap((each) => each ?? []);
     if (deletable.length > 0) {
       for (const write of store.delete(deletable, this.#time.latestNow())) transaction.write(write);
@@ -135,8 +138,11 @@ export class Vault {
     // A caller may reject a deletion that found nothing; it is recorded all the same.
     if (deletable.length === 0) transaction.recordAlways(event);
     else transaction.record(event);
-    for (const { value } of deletable)
-      await this.#outbox?.emit(transaction, tenant, { type: 'token.deleted', data: { token: value } });
+    const outbox = this.#outbox;
+    if (outbox !== undefined)
+      await inTurns(deletable, ({ value }) =>
+        outbox.emit(transaction, tenant, { type: 'token.deleted', data: { token: value } }),
+      );
     return distinct.map((token, index) => ({ token, deleted: found[index] !== undefined }));
   }
 

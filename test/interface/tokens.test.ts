@@ -249,6 +249,29 @@ describe('POST /v1/tokenization/simple', () => {
     });
   });
 
+  test('lets other requests have their turns while it works on many cards', async () => {
+    const me = await newCaller(service);
+    for (const scheme of [7, 8]) {
+      const request = cards(
+        Array.from({ length: 1000 }, () => luhnPan('411111')),
+        { scheme, type: 'persistent' },
+      );
+      for (const isKnown of [false, true]) {
+        let turns = 0;
+        let isOver = false;
+        const count = (): void => {
+          turns++;
+          if (!isOver) setImmediate(count);
+        };
+        setImmediate(count);
+        const tokens = tokensIn(await me.tokenize(request));
+        isOver = true;
+        assert.equal(new Set(tokens).size, 1000);
+        assert.ok(turns > 20, `${turns} turns, scheme ${scheme}, ${isKnown ? 'known' : 'new'} cards`);
+      }
+    }
+  });
+
   describe('403', () => {
     test('every cause has the same body', () =>
       assertForbidden(service, { method: 'POST', path: TOKENIZE, body: cards([VISA]) }, 'tokens:create'));
