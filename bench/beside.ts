@@ -46,20 +46,24 @@ const OTHER_CONNECTIONS = 16;
 const WARM_SECONDS = 5;
 /** Cards a second of the other requests. */
 const CARDS_PER_SECOND = 2000;
-/** Two thirds of the time in which an endpoint has to respond: the attempt succeeds, and the endpoint keeps all of its requests. */
-const HOLD_MS = 10_000;
+/**
+ * Less than the time in which an endpoint has to respond: the attempt succeeds, and the endpoint keeps all of its requests. Equal times
+ * would end all of them at once.
+ */
+const HOLD_MS = { least: 5000, most: 14_000 };
 /** Two accounts have a third of a node's requests each. */
 const LEAST_HELD = Math.floor((LIMITS.webhookRequests * 2) / 3) - LIMITS.webhookRequestsPerEndpoint;
 const POLL_MS = 100;
 const PATIENCE_MS = 60_000;
 
-/** A receiver that responds to each request after `HOLD_MS`. */
+/** A receiver that responds to each request after a time in `HOLD_MS`. */
 async function startLateReceiver() {
   const receiver = { held: 0, url: '', stop: () => server.closeAllConnections() };
   const server = createServer((request, response) => {
     request.resume();
     receiver.held++;
-    const timer = setTimeout(() => response.writeHead(204).end(), HOLD_MS);
+    const hold = HOLD_MS.least + Math.random() * (HOLD_MS.most - HOLD_MS.least);
+    const timer = setTimeout(() => response.writeHead(204).end(), hold);
     response.once('close', () => {
       clearTimeout(timer);
       receiver.held--;
@@ -150,7 +154,7 @@ export async function measureBeside(settings: BesideSettings, print: (line: stri
     for (const name of names) await sides[name](WARM_SECONDS);
     // A spare minute of them: the last round has as many in progress as the first one.
     const length = names.length * rounds * seconds + PATIENCE_MS / 1000;
-    const attempts = (length * LIMITS.webhookRequests) / (HOLD_MS / 1000);
+    const attempts = (length * LIMITS.webhookRequests) / (HOLD_MS.least / 1000);
     const events = Math.ceil(attempts / (ACCOUNTS.length * LIMITS.webhookEndpoints));
     for (const account of ACCOUNTS) await fillOutbox(service, account, receiver.url, events);
     for (const end = performance.now() + PATIENCE_MS; receiver.held < LEAST_HELD; await wait(POLL_MS))
@@ -202,7 +206,7 @@ export function besideSection(
 
 \`npm run bench -- --beside\` on ${date}, ${cores} cores (${processor}), SQLite: the latency of ${PER_SECOND} requests of a merchant a second (six tokenizations, two captures, two
 authorizations of ten) on ${CONNECTIONS} connections, in ${rounds} rounds of ${seconds} s of each side in turns. Webhooks: two accounts have ${LIMITS.webhookEndpoints} endpoints each, whose
-server responds to each request after ${HOLD_MS / 1000} s, and the service has always at least ${whole(held)} requests to them in progress. The cards of the other requests come on ${OTHER_CONNECTIONS} connections
+server responds to each request after ${HOLD_MS.least / 1000} to ${HOLD_MS.most / 1000} s, and the service has always at least ${whole(held)} requests to them in progress. The cards of the other requests come on ${OTHER_CONNECTIONS} connections
 of their own: ${whole(CARDS_PER_SECOND)} a second, in the largest requests that there are and in small ones. The usual p99 is the median of those of each second.
 
 ${aligned(table)}`;

@@ -115,6 +115,7 @@ export const REQUESTS: readonly Request[] = [
   { ...HASH, name: 'hash with 3 placeholders', body: hashed },
   { ...TOKENIZE, name: 'tokenize 1 card, scheme 1', body: tokenization(1, 1), aims: ONE_CARD },
   { ...TOKENIZE, name: 'tokenize 1 card, scheme 7', body: tokenization(7, 1), aims: ONE_CARD },
+  { ...TOKENIZE, name: 'tokenize 1 card, scheme 8', body: tokenization(8, 1) },
   {
     ...TOKENIZE,
     ...{ name: 'tokenize 100 cards, scheme 1', body: tokenization(1, MANY), cards: MANY, aims: MANY_CARDS },
