@@ -136,7 +136,7 @@ export class IdempotencyKeys {
   /** Throws `operation_in_progress` while another process holds the claim, and `idempotency_key_reused`. */
   async claim(request: KeyedRequest): Promise<ClaimResult> {
     const { tenant } = request;
-    const began = this.#time.steadyNow();
+    const began = this.#time.latestNow();
     const keys = await this.#keyring.digests({ ...tenant, purpose: DIGEST_PURPOSE });
     const ids = await this.#listIds(request, keys);
     const content = keys.digest(request.content);
@@ -150,7 +150,7 @@ export class IdempotencyKeys {
     const { committed } = await this.#database.commit({ account: tenant.account, writes });
     if (committed) {
       const made = this.#claim(tenant, ids, owner);
-      const isLate = this.#time.steadyNow() - began > MOST_CLAIM_MS;
+      const isLate = this.#time.latestNow() - began > MOST_CLAIM_MS;
       if (!isLate || (await this.#isUnderPresentKeys(request, ids))) return { claim: made };
       made.stop();
       await this.#database.commit({ account: tenant.account, writes: [made.release()] });

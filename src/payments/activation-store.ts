@@ -37,11 +37,18 @@ export type StoredSettings = { readonly revision: number } & (
   | { readonly isTampered: true; readonly configured?: undefined }
 );
 
-/** The record of a row. That of release 0.1.0 has the settings alone, in the place of these members. */
-type StoredRecord = AccountSettings | ConfiguredSettings;
+/**
+ * The record of a row: the settings, which are texts, and beside them the time as a number. Release 0.1.0 writes the settings alone, and
+ * reads this record too, because it uses the settings that it knows.
+ */
+type StoredRecord = Readonly<Record<string, string | number>>;
 
-const isOfFirstRelease = (record: StoredRecord): record is ConfiguredSettings =>
-  typeof record.accountSince !== 'number';
+function fromRecord({ accountSince, ...settings }: StoredRecord): AccountSettings {
+  const configured = settings as ConfiguredSettings;
+  return typeof accountSince === 'number' ? { configured, accountSince } : { configured, accountSince: 0 };
+}
+
+const toRecord = ({ configured, accountSince }: AccountSettings): StoredRecord => ({ ...configured, accountSince });
 
 const recordContext = ({ environment, account }: Tenant, processor: string, revision: number): EncryptionContext =>
   encryptionContext(environment, account, 'processor-configurations', processor, String(revision), 'record');
@@ -75,10 +82,7 @@ export async function findSettings(
     const place = recordContext(tenant, processor, revision);
     const record = await unsealJson<StoredRecord>(keyring, tenant, 'payments', place, blob(row, 'record'));
     if (record === undefined) found.set(processor, { isTampered: true, revision });
-    else {
-      const settings = isOfFirstRelease(record) ? { configured: record, accountSince: 0 } : record;
-      found.set(processor, { isTampered: false, ...settings, revision });
-    }
+    else found.set(processor, { isTampered: false, ...fromRecord(record), revision });
   }
   return found;
 }
@@ -92,7 +96,7 @@ export async function upsertSettings(
   old: number | undefined,
 ): Promise<Write> {
   const seal = await keyring.sealer(tenant, 'payments', 1);
-  const record = seal(recordContext(tenant, processor, (old ?? 0) + 1), JSON.stringify(settings));
+  const record = seal(recordContext(tenant, processor, (old ?? 0) + 1), JSON.stringify(toRecord(settings)));
   const scope = [tenant.account, tenant.environment, processor];
   return old === undefined ? write(INSERT, [...scope, record], 1) : write(UPDATE, [record, ...scope, old], 1);
 }

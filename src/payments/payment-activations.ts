@@ -16,6 +16,7 @@ import type { Clock } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { Failure, notPossible } from '../kernel/failure.ts';
 import { explain } from '../kernel/reasons.ts';
+import type { TrustedTime } from '../kernel/time-guard.ts';
 import { Cache, MAX_CACHED_TENANTS, SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
 import { rowMacKey } from '../storage/mac-table.ts';
@@ -120,6 +121,7 @@ export class PaymentActivations {
   readonly #processors: Processors;
   readonly #hosts: ProcessorHosts;
   readonly #changeControl: Pick<ChangeControl, 'permit'>;
+  readonly #time: Pick<TrustedTime, 'steadyNow'>;
   readonly #alteredRows: AlteredRows;
   readonly #cache: Cache<string, CachedActivation>;
 
@@ -127,6 +129,8 @@ export class PaymentActivations {
     database: Database;
     keyring: Keyring;
     clock: Clock;
+    /** Operations have their times from it. */
+    time: Pick<TrustedTime, 'steadyNow'>;
     processors: Processors;
     hosts: ProcessorHosts;
     changeControl: Pick<ChangeControl, 'permit'>;
@@ -136,6 +140,7 @@ export class PaymentActivations {
     this.#processors = options.processors;
     this.#hosts = options.hosts;
     this.#changeControl = options.changeControl;
+    this.#time = options.time;
     this.#alteredRows = new AlteredRows(options);
     this.#cache = new Cache({
       clock: options.clock,
@@ -330,7 +335,7 @@ export class PaymentActivations {
     const macKey = await rowMacKey(this.#keyring);
     const changed = notPossible('changedConcurrently');
     const { now } = transaction;
-    const sealed = { configured: given, accountSince: this.#accountSince(name, given, stored, now) };
+    const sealed = { configured: given, accountSince: this.#accountSince(name, given, stored) };
     transaction.record(event, consent?.requester);
     transaction.write(await upsertSettings(this.#keyring, tenant, name, sealed, stored?.revision), changed);
     transaction.write(upsertEnablement(macKey, tenant, { capability: CAPABILITY, processor: name }, now), changed);
@@ -340,10 +345,10 @@ export class PaymentActivations {
   }
 
   /** Settings that were altered may have named any account. */
-  #accountSince(name: string, given: ConfiguredSettings, stored: StoredSettings | undefined, now: number): number {
+  #accountSince(name: string, given: ConfiguredSettings, stored: StoredSettings | undefined): number {
     if (stored === undefined) return 0;
     const isSame = !stored.isTampered && isSameAccount(this.#table(name), stored.configured, given);
-    return isSame ? stored.accountSince : now;
+    return isSame ? stored.accountSince : this.#time.steadyNow();
   }
 
   #cached(tenant: Tenant): Promise<CachedActivation> {

@@ -3,6 +3,7 @@ import type { IdempotencyKeys } from '../idempotency/idempotency-keys.ts';
 import type { Fill, Transactions } from '../idempotency/transaction.ts';
 import { MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
+import { LIMITS } from '../kernel/limits.ts';
 import { aheadOfSteady, type TrustedTime } from '../kernel/time-guard.ts';
 import { SETTINGS_TTL_MS } from '../storage/cache.ts';
 import type { Database } from '../storage/database.ts';
@@ -37,8 +38,11 @@ const MAX_CONCURRENT_PER_ACCOUNT = 16;
 const MAX_CALLS_PER_JOB = 5;
 const MARGIN_MS = 5 * SECOND;
 
-/** For so long after a change of the settings a node may still send with the former ones, from its cache. */
-const FORMER_SETTINGS_MS = SETTINGS_TTL_MS + 8 * SECOND;
+/**
+ * For so long after a change of the settings an operation may have been sent with the former ones: from the cache of a node, or because
+ * its clock is ahead.
+ */
+const FORMER_SETTINGS_MS = SETTINGS_TTL_MS + LIMITS.clockToleranceMs;
 
 /** Delay of a payment whose job failed. */
 const DEFER_MS = MINUTE;
@@ -252,7 +256,7 @@ export class Recovery {
       if (checked === undefined || checked.payment.operationInProgress !== undefined) continue;
       // Read again for each operation: the processor may have reported the effect of the previous one.
       const operations = await this.#services.repository.listOperations(checked);
-      const result = await recheckOutcome(processor, checked, operations, mayBeOfOtherAccount(configured, checked));
+      const result = await recheckOutcome(processor, checked, operations);
       // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
       let isCurrent = false;
       const hasOtherCapture = operations.some(({ type, state }) => type === 'capture' && state === 'accepted');

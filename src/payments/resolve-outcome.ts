@@ -106,12 +106,13 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
   if (state.kind === 'refused' || (state.kind === 'approved' && state.captured !== undefined))
     return { type: 'superseded', state };
   const notFound = state.kind === 'not-found';
+  // A void that is repeated at another account is refused there, whatever the first one did.
+  if (context.isOtherAccount && (notFound || state.kind === 'unknown')) return ACCOUNT_CHANGED;
   if (!notFound) {
     const result = await processor.repeatVoid(operation, history);
     const isKnown = result.kind !== 'not-sent' && isDecisive(context, result);
     return isKnown ? { type: 'inquired', result } : unanswered(context, false);
   }
-  if (context.isOtherAccount) return ACCOUNT_CHANGED;
   if (!isNeverReceived(context, notFound) && !isOverdue(context)) return unanswered(context, true);
   const reversal = await processor.reverse(history, toOperationRef(payment, first));
   const isLeft = reversal.kind === 'unknown' || reversal.kind === 'not-reversible';
@@ -125,16 +126,6 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
 export async function recheckOutcome(
   processor: TimedProcessor,
   { payment, operation }: PaymentSnapshot,
-  operations: readonly Operation[],
-  isOtherAccount: boolean,
-): Promise<InquiryResult> {
-  const result = await findOutcome(processor, { payment, operation }, operations);
-  return isOtherAccount && result.kind === 'not-found' ? unknown(ACCOUNT_CHANGED.problem) : result;
-}
-
-async function findOutcome(
-  processor: TimedProcessor,
-  { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
   operations: readonly Operation[],
 ): Promise<InquiryResult> {
   const history = buildHistory(payment, operations, operation);

@@ -21,8 +21,8 @@ export interface Setting {
   /** True when requests are sent to this URL: in production only to allowed hosts. */
   readonly destination?: true;
   /**
-   * True when another value may mean another account at the processor, which knows nothing of the operations of this one. Not for a key
-   * alone: another key of the same account finds them.
+   * True when another value may mean another account at the processor, which knows nothing of the operations of this one: a key too,
+   * where the processor finds operations by it alone.
    */
   readonly namesAccount?: true;
   accepts(text: string): boolean;

@@ -116,6 +116,7 @@ export class PostgresDatabase implements Driver {
 
   /** Writes durably when this node was last active, for `cardvault copy` and `isAlive`. */
   async touch(): Promise<void> {
+    if (this.#isClosing) throw new StorageError('the database is closed');
     await this.#write([], SERVICE_NUMBER);
   }
 

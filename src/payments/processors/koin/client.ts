@@ -39,7 +39,8 @@ export const KOIN_SETTINGS = {
     { en: 'Private key that KOIN gave you', es: 'Clave privada que le dio KOIN' },
     /^[\x21-\x7e]{1,512}$/,
     explain('valueVisible'),
-    { required: true, secret: true },
+    // KOIN finds orders by it alone.
+    { required: true, secret: true, namesAccount: true },
   ),
   account: text(
     { en: 'Account number that KOIN gave you', es: 'Número de cuenta que le dio KOIN' },

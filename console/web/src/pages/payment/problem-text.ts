@@ -1,6 +1,6 @@
 import { useTranslation } from 'react-i18next';
 
-const PROBLEMS = ['timeout', 'not-found', 'contradiction'] as const;
+const PROBLEMS = ['timeout', 'not-found', 'contradiction', 'account-changed'] as const;
 type Problem = (typeof PROBLEMS)[number];
 
 const isProblem = (word: string): word is Problem => (PROBLEMS as readonly string[]).includes(word);
