@@ -33,7 +33,7 @@ export interface ThreadFigures extends ThreadSettings {
 
 const REQUESTS = ['tokenize 1 card, scheme 7', 'inspect a token', 'authorize a payment'];
 /** Many, so that the writer gets large groups from each thread. */
-const CONNECTIONS = 256;
+const CONNECTIONS = 512;
 const TOKENS = 2000;
 
 interface Side {
@@ -111,7 +111,7 @@ export function threadSection(
       p99.toFixed(1),
       whole(cpu),
       writerCpu.toFixed(1),
-      whole(group),
+      Number.isFinite(group) ? whole(group) : '-',
     ]),
   ];
   return `## Request threads
