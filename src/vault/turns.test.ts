@@ -1,21 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { countTurns } from '../../test/fixtures/count-turns.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { inTurns } from './turns.ts';
-
-/** Counts the turns of the event loop during the work. */
-async function countTurns(work: () => Promise<unknown>): Promise<number> {
-  let turns = 0;
-  let isCounting = true;
-  const count = (): void => {
-    turns++;
-    if (isCounting) setImmediate(count);
-  };
-  setImmediate(count);
-  await work();
-  isCounting = false;
-  return turns;
-}
 
 describe('inTurns', () => {
   const numbers = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
@@ -32,8 +19,8 @@ describe('inTurns', () => {
 
   it('lets other work have its turn between many items, and between few of them none', async () => {
     const work = (count: number) => () => inTurns(numbers(count), async (number) => number);
-    assert.ok((await countTurns(work(10 * LIMITS.cardsPerTurn))) >= 9);
-    assert.ok((await countTurns(work(LIMITS.cardsPerTurn))) <= 1);
+    assert.ok((await countTurns(work(10 * LIMITS.cardsPerTurn))).turns >= 9);
+    assert.ok((await countTurns(work(LIMITS.cardsPerTurn))).turns <= 1);
   });
 
   it('rejects with the error of an item', () =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { countTurns } from '../fixtures/count-turns.ts';
 import { shareService } from '../fixtures/shared-service.ts';
 import { luhnPan, type TestService } from '../fixtures/test-service.ts';
 import {
@@ -257,15 +258,8 @@ describe('POST /v1/tokenization/simple', () => {
         { scheme, type: 'persistent' },
       );
       for (const isKnown of [false, true]) {
-        let turns = 0;
-        let isOver = false;
-        const count = (): void => {
-          turns++;
-          if (!isOver) setImmediate(count);
-        };
-        setImmediate(count);
-        const tokens = tokensIn(await me.tokenize(request));
-        isOver = true;
+        const { result, turns } = await countTurns(() => me.tokenize(request));
+        const tokens = tokensIn(result);
         assert.equal(new Set(tokens).size, 1000);
         assert.ok(turns > 20, `${turns} turns, scheme ${scheme}, ${isKnown ? 'known' : 'new'} cards`);
       }
