@@ -15,11 +15,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { failFlushes } from '../../../test/fixtures/fail-flushes.ts';
-import { Checkpoints } from './checkpoints.ts';
+import { type CheckpointOptions, Checkpoints } from './checkpoints.ts';
 import { Connection } from './connection.ts';
 import { endOfLog, readLog, uncopied } from './log-length.ts';
 
-const OPTIONS = { step: 20, pauseMs: 0, longLog: 60, interval: 1 };
+const OPTIONS: CheckpointOptions = { step: 20, pauseMs: [0, 0], pauseFactor: 0, longLog: 60, interval: 1 };
 const PAGE = 4096;
 /** One row takes about this many pages of the log. */
 const ROW_BYTES = 10 * PAGE;
@@ -33,6 +33,9 @@ describe('checkpoints', () => {
   let connection: Connection;
   let checkpoints: Checkpoints;
   let faults: Error[];
+  /** Each reading of the stopwatch is later than the one before by this. */
+  let advance: number;
+  let time = 0;
 
   beforeEach(() => {
     directory = mkdtempSync(join(tmpdir(), 'cardvault-checkpoints-'));
@@ -40,6 +43,7 @@ describe('checkpoints', () => {
     connection = new Connection(path, { readOnly: false });
     connection.database.exec('create table a (id integer primary key, bytes blob)');
     faults = [];
+    advance = 0;
     checkpoints = newCheckpoints(OPTIONS);
   });
   afterEach(async () => {
@@ -47,8 +51,14 @@ describe('checkpoints', () => {
     rmSync(directory, { recursive: true });
   });
 
-  const newCheckpoints = (options: typeof OPTIONS): Checkpoints =>
-    new Checkpoints(connection, path, (error) => faults.push(error), options);
+  const newCheckpoints = (options: CheckpointOptions): Checkpoints =>
+    new Checkpoints(
+      connection,
+      path,
+      () => (time += advance),
+      (error) => faults.push(error),
+      options,
+    );
   const insert = (id: number): void => {
     connection.statement('insert into a values (?, randomblob(?))').run(id, ROW_BYTES);
     checkpoints.afterTransaction();
@@ -81,13 +91,29 @@ describe('checkpoints', () => {
     reopened.close();
   });
 
-  test('a step of the log is copied long before the log restarts, and the next one after a pause', async () => {
+  for (const [length, options] of [
+    ['a pause', { pauseMs: [1e6, 1e6] }],
+    ['a pause that is in proportion to the copy', { pauseMs: [0, 1e6], pauseFactor: 1000 }],
+  ] as const)
+    test(`a step of the log is copied long before the log restarts, and the next one after ${length}`, async () => {
+      advance = 1000;
+      await checkpoints.close();
+      connection = new Connection(path, { readOnly: false });
+      checkpoints = newCheckpoints({ ...OPTIONS, longLog: 1e6, ...options });
+      const rows = await insertUntil(() => readLog(connection, 'noop').checkpointed > 0);
+      // Without a pause the thread would be done with each step within some rows.
+      await insertUntil(() => uncopied(readLog(connection, 'noop')) > 100 * OPTIONS.step, rows);
+    });
+
+  test('a pause that is in proportion to the copy has an end', async () => {
+    advance = 1000;
     await checkpoints.close();
     connection = new Connection(path, { readOnly: false });
-    checkpoints = newCheckpoints({ ...OPTIONS, longLog: 1e6, pauseMs: 1e6 });
-    const rows = await insertUntil(() => readLog(connection, 'noop').checkpointed > 0);
-    // Without a pause the thread would be done with each step within some rows.
-    await insertUntil(() => uncopied(readLog(connection, 'noop')) > 100 * OPTIONS.step, rows);
+    checkpoints = newCheckpoints({ ...OPTIONS, longLog: 1e6, pauseMs: [0, 1], pauseFactor: 1000 });
+    const copied = (): number => readLog(connection, 'noop').checkpointed;
+    const rows = await insertUntil(() => copied() > 0);
+    const first = copied();
+    await insertUntil(() => copied() > first, rows);
   });
 
   test('a disk that fails ends all checkpoints, so that the next process copies the whole log', async () => {

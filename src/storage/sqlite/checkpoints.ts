@@ -2,22 +2,25 @@ import { once } from 'node:events';
 import { closeSync, fstatSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import type { MonotonicClock } from '../../kernel/clock.ts';
 import type { Copied } from './checkpoint-thread.ts';
 import { BUSY_TIMEOUT_MS, type Connection } from './connection.ts';
 import { endOfLog, isDiskFault, type Log, readLog, uncopied } from './log-length.ts';
 
-interface CheckpointOptions {
+export interface CheckpointOptions {
   /** Pages of log that are not copied yet, at which a copy begins: few, because commits wait while the disk flushes them. */
   readonly step: number;
-  /** Milliseconds from the end of a copy until the next one begins, so that pages that each commit changes are not copied for each. */
-  readonly pauseMs: number;
+  /** The pause from the end of a copy until the next one is this many times as long as the copy: pages that each commit changes need not be copied for each. */
+  readonly pauseFactor: number;
+  /** The least and the most milliseconds of a pause. */
+  readonly pauseMs: readonly [number, number];
   /** Pages of log after which the writer copies the end, so that the log restarts. */
   readonly longLog: number;
   /** Transactions between two reads of the length. */
   readonly interval: number;
 }
 
-const DEFAULTS: CheckpointOptions = { step: 400, pauseMs: 100, longLog: 14_000, interval: 4 };
+const DEFAULTS: CheckpointOptions = { step: 400, pauseMs: [100, 1000], pauseFactor: 5, longLog: 14_000, interval: 4 };
 const SCRUB_TIMEOUT_MS = 100;
 const IS_READ = 'the log could not be cleared while it is read';
 /** A file system releases this much in a millisecond or two, and 57 MB at once in 20 to 240. */
@@ -48,13 +51,21 @@ export class Checkpoints {
   #transactions = 0;
   /** Runs during the pause after a copy. */
   #pause: NodeJS.Timeout | undefined;
+  readonly #stopwatch: MonotonicClock;
   readonly #onFault: (error: Error) => void;
   #fault: Error | undefined;
 
   /** `onFault`: called when the disk failed; kills the process, so that the next one copies the whole log again. */
-  constructor(connection: Connection, path: string, onFault: (error: Error) => void, options = DEFAULTS) {
+  constructor(
+    connection: Connection,
+    path: string,
+    stopwatch: MonotonicClock,
+    onFault: (error: Error) => void,
+    options: CheckpointOptions = DEFAULTS,
+  ) {
     this.#connection = connection;
     this.#path = path;
+    this.#stopwatch = stopwatch;
     this.#onFault = onFault;
     this.#options = options;
   }
@@ -174,7 +185,13 @@ export class Checkpoints {
 
   /** Never rejects: the next copy tries again. */
   #copy(): Promise<void> {
-    this.#running ??= this.#copyOnThread()
+    this.#running ??= this.#copyOnce();
+    return this.#running;
+  }
+
+  #copyOnce(): Promise<void> {
+    const started = this.#stopwatch();
+    return this.#copyOnThread()
       .catch(async () => {
         // It may still run, with the file open: the next copy starts another one.
         await this.#thread?.terminate();
@@ -182,17 +199,20 @@ export class Checkpoints {
       })
       .finally(() => {
         this.#running = undefined;
-        this.#startPause();
+        this.#startPause(this.#stopwatch() - started);
       });
-    return this.#running;
   }
 
-  #startPause(): void {
+  /** `copied`: milliseconds that the copy took. */
+  #startPause(copied: number): void {
+    const { pauseMs, pauseFactor } = this.#options;
+    const [least, most] = pauseMs;
+    const pause = Math.min(Math.max(least, pauseFactor * copied), most);
     clearTimeout(this.#pause);
     const end = (): void => {
       this.#pause = undefined;
     };
-    this.#pause = setTimeout(end, this.#options.pauseMs).unref();
+    this.#pause = setTimeout(end, pause).unref();
   }
 
   async #copyOnThread(): Promise<void> {

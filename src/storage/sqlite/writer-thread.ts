@@ -40,7 +40,8 @@ interface Arrived<Kind = Request> {
 const STANDARD_ERROR = 2;
 const { path } = workerData as { path: string };
 const connection = new Connection(path, { readOnly: false });
-const checkpoints = new Checkpoints(connection, path, (error) => {
+const stopwatch = (): number => performance.now();
+const checkpoints = new Checkpoints(connection, path, stopwatch, (error) => {
   const reason = `the process ends because the disk failed while the log of SQLite was copied: ${error.message}\n`;
   try {
     writeSync(STANDARD_ERROR, reason);
