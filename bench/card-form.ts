@@ -211,8 +211,8 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
 has ${REQUESTS_FOR_SESSION} requests of a merchant for each session (six tokenizations, two captures, two authorizations of ten) on ${CONNECTIONS} connections. Beside it
 sessions are created, loaded by a browser and completed, each in four requests. "Plain requests" are
 two captures created and two inspected by the same client in place of each session, "bare echo" are four requests that the same client
-sends to a bare \`node:https\` server on this machine. Each buyer makes a TLS connection of its own, and so do three of the four requests to the bare server. Ratios are those of "beside sessions" to "alone", to "beside plain requests" and to "beside bare echo". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. With one thread it serves the API and
-the form; with two, a third one serves the form.
+sends to a bare \`node:https\` server on this machine. Each buyer makes a TLS connection of its own, and so do three of the four requests to the bare server. Ratios are those of "beside sessions" to "alone", to "beside plain requests" and to "beside bare echo". The usual p99 is the median of those of each second: a stall of the disk or of the host changes that of its second alone. One request thread serves both the API and
+the form. Beside two request threads, another thread serves the form.
 
 ${aligned(table)}
 

@@ -138,7 +138,8 @@ export function memorySection(figures: MemoryFigures, { date, cores, processor, 
 the pages of the files of Node and of its libraries that were used; they are shared by all processes of one Node and can be read again, so the system
 takes them back when it needs memory. "Its own" is the heap of V8 and of the allocator. Idle is ${settleSeconds} s after the start; loaded
 is at the end of ${seconds} s of tokenizations of 100 cards and ${seconds} s of the requests of a merchant, on ${CONNECTIONS} connections as fast as they are
-answered. The first three processes have no program of ours: the third has the threads of an idle service.
+answered. The first three processes have no program of ours: the third has the threads of an idle service. Under load each request thread has the objects of the requests that it
+serves, its areas of 32 MB for young objects and its cache of the database in addition: the goal for a further thread is judged while it is idle.
 
 ${describeAims(services)}${aligned(table)}`;
 }

@@ -168,7 +168,7 @@ function matrixSection(matrix: NonNullable<Results['matrix']>): string {
 ${USUAL_CONNECTIONS} connections. \`rate\`: requests a second beside those of \`node:https\` alone, which reads the body of a tokenization, parses
 it and sends a response of fixed bytes; with 100 cards, cards. \`CPU\`: microseconds of CPU of service and database, all threads, beside those of
 that echo. Both are the median of the ratios of neighboring rounds. "Echo of a tokenization" is the service with an echo in the place of
-its vault. "At 70 %": latency when requests arrive independently of one another, 70 % of those a second, counted from the arrival that the schedule
+its vault. It can cost less than the bare server, which serves its requests one after the other, because the service serves all that have arrived together ([0048](../docs/decisions/0048-rounds-of-requests.md)). "At 70 %": latency when requests arrive independently of one another, 70 % of those a second, counted from the arrival that the schedule
 intended. Aims are those for a node over SQLite. †: the load was the limit.
 
 ${aligned(besideEcho(usual))}
