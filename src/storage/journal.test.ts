@@ -13,9 +13,11 @@ import {
   hashRecord,
   isAnnouncement,
   isHeadSealValid,
+  type KnownHead,
   parseAnnouncement,
   type SealedHead,
   sealHead,
+  toKnownHead,
 } from './journal.ts';
 
 const entry = { account: 'acct_1', environment: 'sandbox', at: 1_700_000_000_000, record: '{"action":"x"}' };
@@ -102,7 +104,7 @@ describe('the seal of a head', () => {
 
 describe('extending the chains of a lane', () => {
   const of = (account: string, record = '{}'): JournalEntry => ({ ...entry, account, record });
-  const extended = (heads: readonly Head[], ...entries: JournalEntry[]) =>
+  const extended = (heads: readonly KnownHead[], ...entries: JournalEntry[]) =>
     extendChains(key, 2, new Map(heads.map((head) => [head.account, head])), entries);
 
   test('starts a chain with an announcement in the chain without account', () => {
@@ -135,6 +137,22 @@ describe('extending the chains of a lane', () => {
     assert.equal(extended([], of('x'), of('x'), of('x')).records.filter(isAnnouncement).length, 1);
     assert.deepEqual(extended([], of('')).records, [appendRecord(emptyHead('', 2), of(''))]);
     assert.deepEqual(extended([]), { records: [], heads: [], newLane: undefined });
+  });
+
+  test('seals a head that follows one with a valid seal, and keeps an invalid one', () => {
+    const head = { account: 'acct_1', lane: 2, sequence: 7, hash: 'a'.repeat(64) };
+    const valid = { ...head, seal: sealHead(key, head) };
+    const [after] = extended([valid], entry).heads;
+    assert.ok(after !== undefined && isHeadSealValid(key, after, after.seal));
+    assert.equal(toKnownHead(after).seal, undefined);
+    const other = DigestKeys.of(createSecretKey(randomBytes(32)));
+    for (const seal of [sealHead(other, head), sealHead(key, { ...head, sequence: 6 }), new Uint8Array(0)]) {
+      const [forged] = extended([{ ...head, seal }], entry).heads;
+      assert.equal(forged?.seal, seal);
+      // The next one of the same writer keeps it, too.
+      const known = forged && toKnownHead(forged);
+      assert.equal(known && extended([known], entry).heads[0]?.seal, seal);
+    }
   });
 
   test('reports the first record of a lane, once', () => {

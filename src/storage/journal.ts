@@ -32,7 +32,7 @@ export const TABLES: readonly Table[] = [
  * time (with SQLite the file has one; nodes over a shared database use different lanes), so writers never wait for one
  * another. Records of no account are in the chain of the account ''. The newest hash of a chain is sealed with a key
  * that is not in the database: an attacker who rewrites records and all hashes after them, or cuts off the end, cannot
- * compute the seal.
+ * compute the seal. A writer verifies the seal of the head that it extends, so that its own seal does not replace a wrong one.
  *
  * The start of a chain is announced by a record in the chain of '' of its lane, and the start of a lane is added to the
  * register of lanes (`lane-register.ts`): an attacker who deletes all records and heads of a chain or of a lane leaves
@@ -60,8 +60,11 @@ export interface Head extends Chain {
   readonly hash: string;
 }
 
+/** `seal`: as it is in the database; absent for a head that this process has sealed itself. */
+export type KnownHead = Head & { readonly seal?: Uint8Array };
+
 /** `before`: the head that this record follows, with sequence 0 when the chain is new. */
-export type SealedHead = Head & { readonly seal: Uint8Array; readonly before: Head };
+export type SealedHead = Head & { readonly seal: Uint8Array; readonly before: KnownHead };
 
 /** The only lane of SQLite, and the first of those that the writers of PostgreSQL choose from. */
 export const FIRST_LANE = 1;
@@ -98,6 +101,19 @@ export const sealHead = (keys: DigestKeys, head: Head): Uint8Array => keys.diges
 
 export const isHeadSealValid = (keys: DigestKeys, head: Head, seal: Uint8Array): boolean =>
   keys.isValid(encodeHead(head), seal);
+
+/**
+ * Returns the seal of a head that follows another. A head whose own seal is invalid was written by someone without the key: it is
+ * extended, because the vault must continue to record, and its successors keep that seal, so that every verification fails from then on.
+ */
+const sealAfter = (keys: DigestKeys, before: KnownHead, head: Head): Uint8Array =>
+  before.seal === undefined || isHeadSealValid(keys, before, before.seal) ? sealHead(keys, head) : before.seal;
+
+/** Returns the new head as its writer knows it from then on. */
+export function toKnownHead({ account, lane, sequence, hash: newest, seal, before }: SealedHead): KnownHead {
+  const head = { account, lane, sequence, hash: newest };
+  return seal === before.seal ? { ...head, seal } : head;
+}
 
 const encodeHead = ({ account, lane, sequence, hash: newest }: Head): string =>
   `${account}\n${lane}\n${sequence}\n${newest}`;
@@ -171,15 +187,15 @@ interface ExtendedChains {
 export function extendChains(
   keys: DigestKeys,
   lane: number,
-  heads: ReadonlyMap<string, Head>,
+  heads: ReadonlyMap<string, KnownHead>,
   entries: readonly JournalEntry[],
 ): ExtendedChains {
   const records: ChainedRecord[] = [];
   const extended = new Map<string, Head>();
   // Copied, so that no head keeps a reference to the one before it.
-  const before = (account: string): Head => {
-    const { sequence, hash: newest } = heads.get(account) ?? emptyHead(account, lane);
-    return { account, lane, sequence, hash: newest };
+  const before = (account: string): KnownHead => {
+    const { sequence, hash: newest, seal }: KnownHead = heads.get(account) ?? emptyHead(account, lane);
+    return { account, lane, sequence, hash: newest, ...(seal !== undefined && { seal }) };
   };
   const headOf = (account: string): Head => extended.get(account) ?? before(account);
   const append = (entry: JournalEntry): void => {
@@ -198,7 +214,8 @@ export function extendChains(
     newLane: newLane && { lane, at: newLane.at, first: newLane.hash },
     heads: [...extended.values()].map(({ account, sequence, hash: newest }) => {
       const head = { account, lane, sequence, hash: newest };
-      return { ...head, seal: sealHead(keys, head), before: before(account) };
+      const previous = before(account);
+      return { ...head, seal: sealAfter(keys, previous, head), before: previous };
     }),
   };
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { exportJournal, verifyJournal } from '../../src/audit/verify-journal.ts';
+import { hashRecord } from '../../src/storage/journal.ts';
 import { numberOf } from '../fixtures/accounts.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
 
@@ -226,4 +227,35 @@ test('clients with many cards in one small token space do not block each other',
   } finally {
     await service.stop();
   }
+
+  test('a record that was rewritten with the hashes and the head is reported, whatever is recorded from then on', async (t) => {
+    const own = await startTestService();
+    t.after(() => own.stop());
+    const { database, journalKey } = own.core;
+    const framed = await own.newAccount('Framed');
+    await own.newKey(framed);
+    const links = await Array.fromAsync(exportJournal(database));
+    const last = links.findLast(({ account }) => account === framed);
+    const previous = links.find(
+      ({ account, sequence }) => account === framed && sequence === Number(last?.sequence) - 1,
+    );
+    assert.ok(last !== undefined);
+    const record = last.record.replace('"success"', '"failed"');
+    assert.notEqual(record, last.record);
+    const hash = hashRecord(previous?.hash ?? '0'.repeat(64), last.lane, last.sequence, { ...last, record });
+    const number = numberOf(framed);
+    const file = new DatabaseSync(join(own.directory, 'cardvault.db'));
+    file
+      .prepare(`update journal set record = ?, hash = ? where account = ${number} and sequence = ?`)
+      .run(record, hash, last.sequence);
+    file.prepare(`update journal_heads set hash = ? where account = ${number}`).run(hash);
+    file.close();
+    const sealIsWrong = new RegExp(`^account ${framed}, lane 1: .*seal`);
+    assert.match((await verifyJournal(database, journalKey)).fault ?? '', sealIsWrong);
+    // A seal of the service would hide it.
+    await own.newKey(framed);
+    assert.match((await verifyJournal(database, journalKey)).fault ?? '', sealIsWrong);
+    await own.newKey(framed);
+    assert.match((await verifyJournal(database, journalKey)).fault ?? '', sealIsWrong);
+  });
 });

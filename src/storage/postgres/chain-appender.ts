@@ -1,7 +1,15 @@
 import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { environmentNumber, SERVICE_NUMBER, type StoredEntry } from '../account-numbers.ts';
-import { integer, text } from '../database.ts';
-import { type ChainedRecord, emptyHead, extendChains, FIRST_LANE, type Head, type SealedHead } from '../journal.ts';
+import { blob, integer, text } from '../database.ts';
+import {
+  type ChainedRecord,
+  emptyHead,
+  extendChains,
+  FIRST_LANE,
+  type KnownHead,
+  type SealedHead,
+  toKnownHead,
+} from '../journal.ts';
 import {
   findRegisterWithout,
   READ_REGISTER,
@@ -20,7 +28,7 @@ import { checkedRun, checkedRuns, plain, type Statement, statement } from './sta
 const LANES = 64;
 const MAX_CACHED = 10_000;
 
-const HEADS = `select account, sequence, hash from journal_heads
+const HEADS = `select account, sequence, hash, seal from journal_heads
   where lane = $1 and account = any($2::bigint[])`;
 /** Nodes that start at the same time register their lanes one after the other. */
 const LOCK_REGISTER = `${READ_REGISTER} for update`;
@@ -46,7 +54,7 @@ export class LaneStart extends Error {}
 export class ChainAppender {
   readonly #key: () => DigestKeys;
   readonly #pick: (bound: number) => number;
-  readonly #heads = new Map<string, Head>();
+  readonly #heads = new Map<string, KnownHead>();
   /** The numbers of the accounts of the heads. */
   readonly #numbers = new Map<string, number>([['', SERVICE_NUMBER]]);
   #lane: number;
@@ -89,7 +97,7 @@ export class ChainAppender {
 
   committed({ heads }: ChainExtension): void {
     if (this.#heads.size > MAX_CACHED) this.#heads.clear();
-    for (const { account, lane, sequence, hash } of heads) this.#heads.set(account, { account, lane, sequence, hash });
+    for (const head of heads) this.#heads.set(head.account, toKnownHead(head));
   }
 
   /** Call after a group whose result is unknown. */
@@ -115,7 +123,7 @@ export class ChainAppender {
     for (const row of rows) {
       const account = unknown.get(integer(row, 'account')) ?? '';
       const head = { account, lane: this.#lane, sequence: integer(row, 'sequence'), hash: text(row, 'hash') };
-      this.#heads.set(account, head);
+      this.#heads.set(account, { ...head, seal: blob(row, 'seal') });
     }
   }
 

@@ -2,7 +2,7 @@ import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { environmentNumber, SERVICE_NUMBER, type StoredEntry } from '../account-numbers.ts';
 import type { Row, Value } from '../database.ts';
 import { type GroupResult, isCommitted } from '../group-commit.ts';
-import { extendChains, FIRST_LANE, type Head } from '../journal.ts';
+import { extendChains, FIRST_LANE, type KnownHead } from '../journal.ts';
 import {
   findRegisterWithout,
   READ_REGISTER,
@@ -17,7 +17,7 @@ import { type Packed, PackedReader } from './packing.ts';
 /** SQLite has one writer at a time, so all growing chains belong to one lane. */
 const LANE = FIRST_LANE;
 
-const FIND_HEAD = 'select sequence, hash from journal_heads where account = ? and lane = ?';
+const FIND_HEAD = 'select sequence, hash, seal from journal_heads where account = ? and lane = ?';
 const INSERT_RECORD =
   'insert into journal (account, lane, sequence, environment, at, record, hash) values (?, ?, ?, ?, ?, ?, ?)';
 const UPSERT_HEAD = `insert into journal_heads (account, lane, sequence, hash, seal) values (?, ?, ?, ?, ?)
@@ -178,14 +178,19 @@ function register(connection: Connection, key: DigestKeys, lane: RegisteredLane)
 const numbersOf = (entries: readonly StoredEntry[]): Map<string, number> =>
   new Map([['', SERVICE_NUMBER], ...entries.map(({ account, number }) => [account, number] as const)]);
 
+/** In the place of a value that is no seal, which only an attacker writes. */
+const NO_SEAL = new Uint8Array(0);
+
 /** Read within the transaction, never cached: a command is another process that writes the same lane. */
-function loadHeads(connection: Connection, numbers: ReadonlyMap<string, number>): Map<string, Head> {
+function loadHeads(connection: Connection, numbers: ReadonlyMap<string, number>): Map<string, KnownHead> {
   const statement = connection.statement(FIND_HEAD);
-  const heads = new Map<string, Head>();
+  const heads = new Map<string, KnownHead>();
   for (const [account, number] of numbers) {
     const found = statement.get(number, LANE);
     if (found === undefined) continue;
-    heads.set(account, { account, lane: LANE, sequence: Number(found['sequence']), hash: String(found['hash']) });
+    const { sequence, hash, seal } = found;
+    const known = { account, lane: LANE, sequence: Number(sequence), hash: String(hash) };
+    heads.set(account, { ...known, seal: seal instanceof Uint8Array ? seal : NO_SEAL });
   }
   return heads;
 }
