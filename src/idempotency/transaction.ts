@@ -48,6 +48,11 @@ export interface Transaction {
   /** Stores no response: the operation of the bound key has no result yet. */
   deferResponse(): void;
   /**
+   * Stores no response, and ends the claim of the Idempotency-Key: a repeat of the request runs again. For a response without an
+   * effect that may not be kept.
+   */
+  storeNoResponse(): void;
+  /**
    * Throws the error in place of the result once the transaction is committed: for a rejection that has an effect. Counts and the
    * work after the commit are as without it.
    */
@@ -253,6 +258,7 @@ class RequestScope implements TransactionScope {
     const binding = transaction.boundTo === undefined ? [] : [claim.bind(transaction.boundTo)];
     const isBound = this.#isBound || transaction.boundTo !== undefined;
     if (response === undefined || (isBound && transaction.isDeferred)) return binding;
+    if (transaction.isUnkept) return [...binding, claim.release()];
     return [...binding, await claim.storeResponse(response)];
   }
 
@@ -275,6 +281,7 @@ class FilledTransaction implements Transaction {
   readonly workAfterCommit: (() => Promise<void>)[] = [];
   boundTo: string | undefined;
   isDeferred = false;
+  isUnkept = false;
   rejection: Error | undefined;
   readonly #journal: JournalEntry[] = [];
   #scrubs = false;
@@ -322,6 +329,10 @@ class FilledTransaction implements Transaction {
 
   deferResponse(): void {
     this.isDeferred = true;
+  }
+
+  storeNoResponse(): void {
+    this.isUnkept = true;
   }
 
   rejectAfterCommit(error: Error): void {

@@ -21,5 +21,7 @@ describe('the position of an offset', () => {
     assert.deepEqual(positionAt('ab\r\nc', 2), { line: 1, column: 3 });
     assert.deepEqual(positionAt('ab\r\nc', 4), { line: 2, column: 1 });
     assert.deepEqual(positionAt('', 0), { line: 1, column: 1 });
+    assert.deepEqual(positionAt('ab\r\nc', 3), { line: 1, column: 4 });
+    assert.deepEqual(positionAt('ab\rc', 3), { line: 2, column: 1 });
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { constants, generateKeyPairSync, type KeyObject, privateDecrypt } from 'node:crypto';
 import { describe, it } from 'node:test';
+import { countTurns } from '../../test/fixtures/count-turns.ts';
 import { locatePlaceholders as marksIn, withValues } from '../../test/fixtures/placeholder-fixtures.ts';
 import { newKeyPair } from '../../test/fixtures/rsa-key-pairs.ts';
 import type { EncryptionPadding } from '../crypto/rsa.ts';
@@ -19,15 +20,22 @@ const MARKED = '{{a:detokenize|encrypt}}';
 
 const marksOf = (text: string): LocatedPlaceholder[] => marksIn(text, '/pan');
 
+function toFailure(error: unknown): Failure {
+  assert.ok(error instanceof Failure, String(error));
+  return error;
+}
+
 function failure(act: () => unknown): Failure {
   try {
     act();
   } catch (error) {
-    assert.ok(error instanceof Failure, String(error));
-    return error;
+    return toFailure(error);
   }
   return assert.fail('nothing was thrown');
 }
+
+const rejection = (act: () => Promise<unknown>): Promise<Failure> =>
+  act().then(() => assert.fail('nothing was thrown'), toFailure);
 
 const refusal = (header: unknown): Failure =>
   failure(() => parseEncryption(typeof header === 'string' ? header : JSON.stringify(header)));
@@ -118,13 +126,13 @@ describe('a value', () => {
   const all = { key: undefined, padding: 'oaep-sha256', isPartial: false } as const;
   const marked = { ...all, isPartial: true };
 
-  function encrypted(
+  async function encrypted(
     marks: LocatedPlaceholder[],
     values: string[],
     encryption: ValueEncryption,
     key = publicKey,
-  ): string[] {
-    const result = encryptValues(withValues(marks, values), encryption, key);
+  ): Promise<string[]> {
+    const result = await encryptValues(withValues(marks, values), encryption, key);
     assert.deepEqual(
       result.map(({ located: mark }) => mark),
       marks,
@@ -138,19 +146,19 @@ describe('a value', () => {
     assert.deepEqual([isEncrypted(plain, all), isEncrypted(encrypted, all)], [true, true]);
   });
 
-  it('that is not to be encrypted remains unchanged', () => {
-    const [first, second] = encrypted(marksOf(PLAIN + MARKED), ['4111111111111111', 'b'], marked);
+  it('that is not to be encrypted remains unchanged', async () => {
+    const [first, second] = await encrypted(marksOf(PLAIN + MARKED), ['4111111111111111', 'b'], marked);
     assert.equal(first, '4111111111111111');
     assert.equal(decrypted('oaep-sha256', privateKey, second ?? ''), 'b');
-    const every = encrypted(marksOf(PLAIN + MARKED), ['a', 'b'], all);
+    const every = await encrypted(marksOf(PLAIN + MARKED), ['a', 'b'], all);
     assert.deepEqual(
       every.map((value) => decrypted('oaep-sha256', privateKey, value)),
       ['a', 'b'],
     );
   });
 
-  it('that equals another one is encrypted differently', () => {
-    const values = encrypted(marksOf(MARKED + MARKED), ['a', 'a'], marked);
+  it('that equals another one is encrypted differently', async () => {
+    const values = await encrypted(marksOf(MARKED + MARKED), ['a', 'a'], marked);
     assert.notEqual(values[0], values[1]);
   });
 
@@ -159,22 +167,33 @@ describe('a value', () => {
     ['oaep-sha1', 42],
     ['pkcs1', 11],
   ] as const) {
-    it(`with ${padding} may have as many bytes as the key minus ${overhead}, and no more`, () => {
+    it(`with ${padding} may have as many bytes as the key minus ${overhead}, and no more`, async () => {
       for (const { bits, publicKey, privateKey } of PAIRS) {
         const longest = 'é'.repeat((bits / 8 - overhead) >> 1) + 'x'.repeat((bits / 8 - overhead) & 1);
         const encrypt = (value: string) => encrypted(marksOf(MARKED), [value], { ...all, padding }, publicKey);
         for (const value of [longest, '4111111111111111', '']) {
-          assert.equal(decrypted(padding, privateKey, encrypt(value)[0] ?? ''), value);
+          assert.equal(decrypted(padding, privateKey, (await encrypt(value))[0] ?? ''), value);
         }
-        const { code, message } = failure(() => encrypt(`${longest}y`));
+        const { code, message } = await rejection(() => encrypt(`${longest}y`));
         assert.equal(code, 'invalid_placeholder');
         assert.equal(message, '/pan: placeholder 1: the value is too long for the encryption key');
       }
     });
   }
 
-  it('that is too long is reported with the number and location of its own placeholder', () => {
+  it('that is too long is reported with the number and location of its own placeholder', async () => {
     const encrypt = () => encrypted(marksOf(MARKED + PLAIN + MARKED), ['a', 'x'.repeat(900), 'x'.repeat(900)], marked);
-    assert.match(failure(encrypt).message, /^\/pan: placeholder 3: /);
+    assert.match((await rejection(encrypt)).message, /^\/pan: placeholder 3: /);
   });
+
+  for (const [bits, least] of [
+    [2048, 1],
+    [4096, 8],
+  ] as const)
+    it(`gives other requests ${least} turns or more among a hundred values and a key of ${bits} bits`, async () => {
+      const key = PAIRS.find((pair) => pair.bits === bits)?.publicKey;
+      const values = Array<string>(100).fill('4111111111111111');
+      const { turns } = await countTurns(() => encrypted(marksOf(MARKED.repeat(100)), values, all, key));
+      assert.ok(turns >= least, `${turns} turns`);
+    });
 });

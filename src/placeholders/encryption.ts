@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { type EncryptionPadding, encryptRsa, plaintextLimit } from '../crypto/rsa.ts';
 import { InvalidKeyError, keyBits, parsePublicKey } from '../crypto/rsa-keys.ts';
 import { Failure, invalidField } from '../kernel/failure.ts';
@@ -65,18 +66,32 @@ function parseKey(key: Json): KeyObject {
 export const isEncrypted = ({ placeholder }: LocatedPlaceholder, { isPartial }: ValueEncryption): boolean =>
   placeholder.encrypt || !isPartial;
 
-/** Replaces values to be encrypted by base64 of their ciphertext. Throws `invalid_placeholder`. */
-export function encryptValues(
+/**
+ * Replaces values to be encrypted by base64 of their ciphertext. Other requests are served between some of them and the next: the caller
+ * chooses the key, and a long one takes most of a millisecond for each value. Throws `invalid_placeholder`.
+ */
+export async function encryptValues(
   substitutions: readonly Substitution[],
   encryption: ValueEncryption,
   key: KeyObject,
-): Substitution[] {
+): Promise<Substitution[]> {
   const { padding } = encryption;
-  const maxBytes = plaintextLimit(padding, keyBits(key));
-  return substitutions.map(({ located, value }) => {
-    if (!isEncrypted(located, encryption)) return { located, value };
+  const bits = keyBits(key);
+  const maxBytes = plaintextLimit(padding, bits);
+  // An encryption takes as long as the square of the bits.
+  const perTurn = Math.max(1, Math.floor(LIMITS.encryptionsPerTurn * (LIMITS.rsaBits.min / bits) ** 2));
+  const encrypted: Substitution[] = [];
+  let count = 0;
+  for (const { located, value } of substitutions) {
+    if (!isEncrypted(located, encryption)) {
+      encrypted.push({ located, value });
+      continue;
+    }
     const bytes = Buffer.from(value, 'utf8');
     if (bytes.length > maxBytes) throw placeholderFailure(located, explain('valueTooLong'));
-    return { located, value: encryptRsa(padding, key, bytes).toString('base64') };
-  });
+    if (count > 0 && count % perTurn === 0) await setImmediate();
+    count++;
+    encrypted.push({ located, value: encryptRsa(padding, key, bytes).toString('base64') });
+  }
+  return encrypted;
 }

@@ -112,8 +112,10 @@ export class PayloadProxy {
     if (marks.length === 0) return text;
     const needsKey = marks.some((mark) => isEncrypted(mark, encryption));
     const key = needsKey ? this.#encryptionKey(encryption, configuration) : undefined;
+    // A security code is kept in no form beside its capture, which ends with its ttl or an authorization.
+    if (marks.some(({ placeholder }) => placeholder.part === 'cvv')) transaction.storeNoResponse();
     const filled = await this.#placeholders.resolve(transaction, { ...reader, usage: use }, marks);
-    return substitute(text, key === undefined ? filled : encryptValues(filled, encryption, key));
+    return substitute(text, key === undefined ? filled : await encryptValues(filled, encryption, key));
   }
 
   #encryptionKey({ key }: ValueEncryption, { processor }: ProxyConfiguration): KeyObject {

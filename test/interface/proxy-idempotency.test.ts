@@ -140,6 +140,25 @@ for (const { name, around } of ENDPOINTS) {
   });
 }
 
+for (const { name, around } of ENDPOINTS)
+  test(`${name}: a response with a security code is not stored, and a repeat reads the capture again`, async () => {
+    const id = await me.capture({ card: PAN, exp: '12/29', cvv: '957' }, 1);
+    const headers = keyed();
+    const body = around(`{{${id}:transaction|extract:cvv}}`);
+    const first = await me[name](body, headers);
+    proxied(first);
+    const stored = await service.core.database.read('select response from idempotency where response is not null');
+    const again = await me[name](body, headers);
+    assert.deepEqual([again.status, isReplay(again)], [200, false]);
+    assert.equal(again.text === first.text, name === 'hash');
+    assert.equal(
+      (await service.core.database.read('select response from idempotency where response is not null')).length,
+      stored.length,
+    );
+    service.advance(120_000);
+    assertRefused(await me[name](body, headers), /no such capture/);
+  });
+
 test('a replayed envelope has the original Timestamp', async () => {
   const headers = keyed();
   const createdIn = (response: TestResponse): string => /<wsu:Created>([^<]+)</.exec(proxied(response).xml)?.[1] ?? '';

@@ -102,6 +102,13 @@ describe('a request to KOIN', () => {
     });
   });
 
+  it('has no reference that reads as a card number', () => {
+    const order = { ...FULL, referenceCode: CARD.pan };
+    const { transaction } = JSON.parse(JSON.stringify(withoutCardData(buildOrderBody(call(SETTINGS), order, TOKEN))));
+    const { business_id: _, ...rest } = COMMON.transaction;
+    assert.deepEqual(transaction, rest);
+  });
+
   it('for an order without antifraud has no name, address, email, session or item', () => {
     const body = withoutCardData(buildOrderBody(call(SETTINGS), FULL, TOKEN));
     assert.deepEqual(JSON.parse(JSON.stringify(body)), {

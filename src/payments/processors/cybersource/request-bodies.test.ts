@@ -26,7 +26,10 @@ assert.ok(pan && expiry);
 const card: CardData = { pan, expiry, securityCode: undefined, holder: undefined };
 const bare = buildOrder({ amount });
 
-type Sent = { orderInformation: { amountDetails: unknown; billTo?: Record<string, string> } };
+type Sent = {
+  clientReferenceInformation: unknown;
+  orderInformation: { amountDetails: unknown; billTo?: Record<string, string> };
+};
 
 describe('a payment', () => {
   test('with the required fields only has no empty members', () => {
@@ -102,6 +105,15 @@ describe('a payment', () => {
       installmentInformation: { totalCount: 3 },
       merchantInformation: { merchantDescriptor: { name: 'A shop with a name tha' } },
     });
+  });
+
+  test('sends no reference that reads as a card number', () => {
+    const { clientReferenceInformation: names } = buildPaymentBody(
+      NAMES,
+      { ...bare, referenceCode: 'order 4111 1111 1111 1111' },
+      card,
+    ) as Sent;
+    assert.deepEqual(names, { code: REF, transactionId: KEY });
   });
 
   test('uses the name on the card when there is no name of the payer', () => {

@@ -1,11 +1,11 @@
 import { formatDecimal, type Money } from '../../../kernel/money.ts';
-import type { Pan } from '../../../kernel/pan.ts';
+import { containsPan, type Pan } from '../../../kernel/pan.ts';
 import { type CardData, type OperationNames, type Order, resolvePayer } from '../../processor.ts';
 
 /**
  * The bodies of requests. `code`, which is searchable, is our operation reference and never the merchant's reference alone:
  * only then does a search find transactions that are certainly ours, and no two operations look like duplicates.
- * `transactionId` is our id. The merchant's whole reference is sent in `comments`.
+ * `transactionId` is our id. The merchant's whole reference is sent in `comments`, unless it reads as a card number.
  */
 
 type Body = Readonly<Record<string, unknown>>;
@@ -30,9 +30,12 @@ const CARD_TYPES: readonly (readonly [RegExp, string])[] = [
 
 export const findCardType = (pan: Pan): string | undefined => CARD_TYPES.find(([prefix]) => prefix.test(pan))?.[1];
 
+const omitPan = (text: string | undefined): string | undefined =>
+  text !== undefined && containsPan(text) ? undefined : text;
+
 export const buildPaymentBody = (names: OperationNames, order: Order, card: CardData): Body =>
   withoutEmpty({
-    clientReferenceInformation: { ...buildNames(names), comments: order.referenceCode },
+    clientReferenceInformation: { ...buildNames(names), comments: omitPan(order.referenceCode) },
     processingInformation: { capture: order.capture, commerceIndicator: 'internet' },
     paymentInformation: { card: buildCard(card) },
     orderInformation: { amountDetails: buildAmount(order.amount), billTo: buildBillTo(order, card) },
