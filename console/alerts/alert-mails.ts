@@ -43,7 +43,7 @@ interface Services {
   readonly keyring: Keyring;
   readonly clock: Clock;
   /** Names of accounts. */
-  readonly accounts: { find(id: string): Promise<{ readonly name: string } | undefined> };
+  readonly accounts: { findAuthenticName(id: string): Promise<string | undefined> };
 }
 
 interface MailOptions {
@@ -152,10 +152,11 @@ export class AlertMails {
   }
 
   async #write(person: Person, alerts: readonly Alert[], queued: readonly QueuedMail[]): Promise<Mail> {
+    const { accounts } = this.#services;
     const texts = MAIL_TEXTS[person.language];
     const lines: string[] = [];
     for (const { account, environment, kind, severity } of alerts.slice(0, MAX_LISTED)) {
-      const name = account === '' ? texts.service : ((await this.#services.accounts.find(account))?.name ?? account);
+      const name = account === '' ? texts.service : ((await accounts.findAuthenticName(account)) ?? account);
       const where = environment === '' ? name : `${name}, ${texts.environment[environment]}`;
       lines.push(`- ${texts.severity[severity]}: ${texts.kind[kind]} (${where})`);
     }

@@ -53,13 +53,18 @@ const FIND_BY_KEY = `select ${COLUMNS} from approvals where account = ?account a
 const FIND = `select ${COLUMNS} from approvals where account = ?account and id = ?`;
 const LIST_UNEXPIRED = `select ${COLUMNS} from approvals where account = ?account and environment = ?environment
   and status in ('waiting', 'done') and expires_at > ? order by created_at desc, id desc limit ${LIMITS.approvalsPerDay}`;
+const LIST_PENDING_BY_REQUESTER = `select ${COLUMNS} from approvals where account = ?account and ${OPEN}
+  and requested_by = ?`;
 const FIND_CALL = 'select call from approvals where account = ?account and environment = ?environment and id = ?';
 const WAITING = `from approvals where account = ?account and environment = ?environment and ${OPEN}`;
+const WAITING_OF_REQUESTER = `${WAITING} and requested_by = ?`;
 const INSERT = `insert into approvals (${COLUMNS}, call) select ?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?
   where (select count(*) ${WAITING}) < ${LIMITS.pendingApprovals}
+    and (select count(*) ${WAITING_OF_REQUESTER}) < ${LIMITS.pendingApprovalsPerRequester}
     and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.pendingApprovalBytes}
     and (select count(*) from approvals where account = ?account and environment = ?environment and created_at > ?)
       < ${LIMITS.approvalsPerDay}`;
+const COUNT_WAITING_OF_REQUESTER = `select count(*) as waiting ${WAITING_OF_REQUESTER}`;
 const COUNT_RECENT = `select count(*) as asked from approvals
   where account = ?account and environment = ?environment and created_at > ?`;
 const updateWith = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
@@ -162,6 +167,15 @@ export const listOperatorRequests = async (
     ({ operator }) => operator !== undefined,
   );
 
+/** Returns the pending requests of one requester, without those that were altered in the database. */
+export const listPendingByRequester = async (
+  database: Database,
+  keyring: Keyring,
+  { account, person }: { readonly account: string; readonly person: string },
+  now: number,
+): Promise<Approval[]> =>
+  unsealApprovals(keyring, await database.read(LIST_PENDING_BY_REQUESTER, account, now, person));
+
 /** Returns the call; undefined when the approval has ended, or was altered in the database. */
 export async function findCall(
   database: Database,
@@ -200,14 +214,27 @@ export async function listLapsedApprovals(
   return { lapsed, tampered: rows.map(toRowKey).filter((key) => !isGenuine(key)) };
 }
 
-/** Conflicts at the limit of pending requests, of their size, or of requests in the last 24 hours. */
+/**
+ * Conflicts at the limit of pending requests of the account or of the requester, of their size, or of requests in the last 24
+ * hours.
+ */
 export async function insertApproval(keyring: Keyring, approval: Approval, asked: RequestedCall): Promise<Write> {
   const { account, environment, id, status, requestedBy, createdAt, expiresAt } = approval;
   const record = await sealRecord(keyring, approval);
   const call = await sealJson(keyring, approval, 'requests', callContext(approval), asked);
   const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt, call];
   const waiting = [account, environment, createdAt];
-  return write(INSERT, [...values, ...waiting, ...waiting, account, environment, createdAt - DAY], 1);
+  const limits = [...waiting, ...waiting, requestedBy, ...waiting, account, environment, createdAt - DAY];
+  return write(INSERT, [...values, ...limits], 1);
+}
+
+/** True when the limit of pending requests of the requester is reached. */
+export async function isRequesterLimitReached(
+  database: Database,
+  { account, environment, createdAt, requestedBy }: Approval,
+): Promise<boolean> {
+  const [row] = await database.read(COUNT_WAITING_OF_REQUESTER, account, environment, createdAt, requestedBy);
+  return row !== undefined && integer(row, 'waiting') >= LIMITS.pendingApprovalsPerRequester;
 }
 
 /** True when the limit of requests in 24 hours is reached. */

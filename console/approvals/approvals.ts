@@ -36,9 +36,11 @@ import {
   findCall,
   insertApproval,
   isDailyLimitReached,
+  isRequesterLimitReached,
   listApprovals,
   listLapsedApprovals,
   listOperatorRequests,
+  listPendingByRequester,
   purgeApprovals,
   updateApproval,
 } from './approval-store.ts';
@@ -57,7 +59,7 @@ interface ApprovalRequest {
   readonly call: RequestedCall;
 }
 
-/** The members of an account, as far as approvals need them. */
+/** The members of an account and the operators, as far as approvals need them. */
 interface Approvers {
   /** Returns the ids of the members who may approve changes at present. */
   listApprovers(account: string): Promise<readonly string[]>;
@@ -65,6 +67,10 @@ interface Approvers {
   memberWithFactorsSince(account: string, person: string): Promise<number | undefined>;
   /** The same as `Team.holdApprover`. */
   holdApprover(transaction: Transaction, account: string, person: string): Promise<boolean>;
+  /** The same as `Team.isOperator`. */
+  isOperator(person: string): Promise<boolean>;
+  /** The same as `Team.holdOperator`. */
+  holdOperator(transaction: Transaction, person: string): Promise<boolean>;
 }
 
 /** An approval that ends in the transaction, with the change that it permits. */
@@ -132,8 +138,8 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Returns the id. Throws `not_possible` when no other member could approve, when too many are pending and for a call
-   * that is too long, and `rate_limited`.
+   * Returns the id. Throws `not_possible` when no other member could approve, when too many are pending, of the account or of
+   * the requester, and for a call that is too long, and `rate_limited`.
    */
   async request(
     transaction: Transaction,
@@ -165,7 +171,7 @@ export class Approvals implements ApprovalService {
     const found = requests.find(
       ({ action, summary }) => action === change.action && isDeepStrictEqual(summary, change.summary),
     );
-    if (found === undefined) return undefined;
+    if (found === undefined || !(await this.#mayStillRequest(found))) return undefined;
     if (found.status === 'waiting') return { id: found.id, isApproved: false };
     const { decidedBy } = found;
     const isApproved =
@@ -199,8 +205,8 @@ export class Approvals implements ApprovalService {
 
   /**
    * Decides a request. Returns the change when an operator requested it: the transaction makes it together with the decision.
-   * Throws `unknown_record`, `not_allowed` for the requester and for members who came later, and `changed_meanwhile` when it
-   * is decided already.
+   * Throws `unknown_record`, `not_allowed` for the requester and for members who came later, `changed_meanwhile` when it is
+   * decided already, and `not_possible` when it was requested by a user who is no longer an operator, also until the commit.
    */
   async decide(
     transaction: Transaction,
@@ -229,6 +235,8 @@ export class Approvals implements ApprovalService {
     operator: RequestingOperator,
     person: ActingMember['person'],
   ): Promise<Execution> {
+    if (operator.type === 'person' && !(await this.#approvers.holdOperator(transaction, approval.requestedBy)))
+      throw notPossible('requesterRightLost');
     const call = await this.#call(approval);
     await this.#update(transaction, approval, withStatus(approval, 'done', person));
     transaction.record(approvalEvent('approval.approved', approval));
@@ -246,6 +254,21 @@ export class Approvals implements ApprovalService {
     transaction.write(deleteApproval(approval), new Failure('changed_meanwhile'));
     transaction.scrub();
     transaction.record(approvalEvent('approval.withdrawn', approval));
+  }
+
+  /**
+   * Withdraws the pending requests of a member whose membership ends in the transaction: they could not be executed, and would
+   * count toward the limits of the account.
+   */
+  async withdrawAll(transaction: Transaction, account: string, person: string): Promise<void> {
+    const pending = await listPendingByRequester(this.#database, this.#keyring, { account, person }, this.#clock());
+    for (const approval of pending) {
+      // The request of an operator, who may also be a member, does not depend on the membership.
+      if (approval.operator !== undefined) continue;
+      transaction.write(deleteApproval(approval));
+      transaction.scrub();
+      transaction.record(approvalEvent('approval.withdrawn', approval));
+    }
   }
 
   /** Throws `not_allowed` for others than the requester, and `changed_meanwhile` unless the change is approved. */
@@ -315,6 +338,11 @@ export class Approvals implements ApprovalService {
     return (await this.#approvers.listApprovers(account)).some((person) => person !== requester);
   }
 
+  /** False when a user of the console who requested it is no longer an operator. A user of the command line has no membership. */
+  async #mayStillRequest({ operator, requestedBy }: Approval): Promise<boolean> {
+    return operator?.type !== 'person' || this.#approvers.isOperator(requestedBy);
+  }
+
   async #insert(
     transaction: Transaction,
     account: string,
@@ -340,10 +368,13 @@ export class Approvals implements ApprovalService {
   }
 
   /**
-   * Returns why a request was rejected: too many are pending, they are too long, or too many were requested in a day.
+   * Returns why a request was rejected: too many are pending, of the requester or of the account, they are too long, or too
+   * many were requested in a day.
    */
   async #limitExceeded(approval: Approval): Promise<Failure> {
     if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
+    if (await isRequesterLimitReached(this.#database, approval))
+      return notPossible('tooManyOwnPendingApprovals', { number: LIMITS.pendingApprovalsPerRequester });
     return notPossible('tooManyPendingApprovals');
   }
 

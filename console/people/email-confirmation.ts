@@ -4,8 +4,8 @@ import { MINUTE, type Random } from '../../src/kernel/clock.ts';
 import { Failure, invalidField, notPossible } from '../../src/kernel/failure.ts';
 import { listMembershipsByPerson } from './membership-store.ts';
 import { eventPerAccount } from './people-events.ts';
-import type { Person } from './person.ts';
-import { findPerson, updatePerson } from './person-store.ts';
+import type { Language, Person } from './person.ts';
+import { findPerson, lockPerson, updatePerson } from './person-store.ts';
 import { hashSecret, type PeopleDependencies } from './sealing.ts';
 import { assertStage, type Session } from './session.ts';
 import { updateSession } from './session-store.ts';
@@ -16,6 +16,15 @@ const CODE_INTERVAL_MS = MINUTE;
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz123456789'; // 32 characters: without i, l, o and 0.
 /** 60 bits, so that wrong codes need not be counted. */
 const CODE_CHARACTERS = 12;
+
+/** A code, and the address for which it is valid. */
+interface EmailCode {
+  /** `xxxx-xxxx-xxxx`. */
+  readonly code: string;
+  readonly to: string;
+  /** The language of the user. */
+  readonly language: Language;
+}
 
 /**
  * Confirmation of an address to which a user has changed: mails about alerts go to no address that only the user has stated.
@@ -28,8 +37,11 @@ export class EmailConfirmation {
     this.#dependencies = dependencies;
   }
 
-  /** Returns a code that is to be sent to the address: `xxxx-xxxx-xxxx`. Throws `not_possible` for a confirmed one, and `rate_limited`. */
-  async begin(transaction: Transaction, session: Session): Promise<string> {
+  /**
+   * Returns a code that is to be sent to this address and no other: the caller may have read the user before the address
+   * changed. Throws `not_possible` for a confirmed one, `rate_limited`, and `changed_meanwhile`.
+   */
+  async begin(transaction: Transaction, session: Session): Promise<EmailCode> {
     const { keyring, random } = this.#dependencies;
     const person = await this.#findUnconfirmed(session);
     const { emailCode } = session.notes;
@@ -38,8 +50,10 @@ export class EmailConfirmation {
     const code = newCode(random);
     const digest = Buffer.from(this.#digest(person, code)).toString('base64');
     const { write } = await updateSession(keyring, session, { emailCode: { digest, sentAt: transaction.now } });
-    transaction.write(write, new Failure('changed_meanwhile'));
-    return code;
+    const changed = new Failure('changed_meanwhile');
+    transaction.write(lockPerson(person), changed);
+    transaction.write(write, changed);
+    return { code, to: person.email, language: person.language };
   }
 
   /** Throws `invalid_field` for a wrong or expired code, and for one that was sent to an earlier address. */

@@ -13,7 +13,7 @@ import {
 import { personEvent } from './people-events.ts';
 import type { Person } from './person.ts';
 import { findPerson } from './person-store.ts';
-import { can, isRoleValidFor, mandatoryRole, OPERATOR, type Role } from './roles.ts';
+import { type Capability, can, isRoleValidFor, mandatoryRole, OPERATOR, type Role } from './roles.ts';
 import type { PeopleDependencies } from './sealing.ts';
 import { lockedUntil, type SignInState, type SignInStatus } from './sign-in-state.ts';
 import { findSignInState, listSignInStates } from './sign-in-state-store.ts';
@@ -70,10 +70,28 @@ export class Team {
   }
 
   /** True for a member who may approve changes of others; the transaction is then committed only while they still may. */
-  async holdApprover(transaction: Transaction, account: string, person: string): Promise<boolean> {
+  holdApprover(transaction: Transaction, account: string, person: string): Promise<boolean> {
+    return this.#hold(transaction, { account, person }, 'approvals:decide');
+  }
+
+  async isOperator(person: string): Promise<boolean> {
+    const role = await this.findRole(OPERATOR.account, person);
+    return role !== undefined && can(role, 'operate');
+  }
+
+  /** True for an operator; the transaction is then committed only while they still are one. */
+  holdOperator(transaction: Transaction, person: string): Promise<boolean> {
+    return this.#hold(transaction, { account: OPERATOR.account, person }, 'operate');
+  }
+
+  async #hold(
+    transaction: Transaction,
+    { account, person }: Pick<Membership, 'account' | 'person'>,
+    capability: Capability,
+  ): Promise<boolean> {
     const { database, keyring } = this.#dependencies;
     const membership = await findMembership(database, keyring, account, person);
-    if (membership === undefined || !can(membership.role, 'approvals:decide')) return false;
+    if (membership === undefined || !can(membership.role, capability)) return false;
     transaction.write(lockMembership(membership));
     return true;
   }

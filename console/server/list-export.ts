@@ -1,28 +1,23 @@
-import { formatScope, type LogScope, listConcernedLogs } from '../../src/audit/access-recorder.ts';
-import type { AuditAction } from '../../src/audit/audit.ts';
 import type { StreamedFile } from '../../src/http/route.ts';
-import { formatIso8601, SECOND } from '../../src/kernel/clock.ts';
-import { Failure } from '../../src/kernel/failure.ts';
+import { formatIso8601 } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { containsPan } from '../../src/kernel/pan.ts';
 import { type Page, yieldBeforeScan } from '../../src/storage/pagination.ts';
-import { type Capability, can } from '../people/roles.ts';
 import type { Access } from '../wire/definition.ts';
 import type { ExportFormat, ExportLine } from '../wire/exports.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { CSV_START, formatCsvRecord } from './csv.ts';
 import type { AnyCall, ConsoleCall } from './route.ts';
+import { accessCheck, type ExportProgress, type RecordedExport, recordExport, streamExport } from './stream-export.ts';
 
 /** The values of a row of a list. */
 type Cell = string | number | boolean | null | readonly string[];
 type Filter = Readonly<Record<string, string | undefined>>;
 
 /** A list that can be exported. */
-export interface ExportedList<Row> {
+export interface ExportedList<Row> extends RecordedExport {
   readonly name: 'payments' | 'tokens' | 'captures' | 'audit' | 'requests' | 'accounts' | 'unknown-outcomes';
   readonly access: Access;
-  /** The records that an operator exports; the log of an account shows an export of its records, too. */
-  readonly scope?: LogScope;
   /** Members of a row, in the order of the columns. */
   readonly columns: readonly (keyof Row & string)[];
   /** Names of the filters whose values are codes and times. Of the other filters only the names are recorded. */
@@ -53,45 +48,32 @@ const EXPORTS = new WeakMap<object, ConcurrencyLimit>();
  * rows. Throws `rate_limited` while another export of the user is in progress, and what the list throws.
  */
 export async function exportList<Row extends object>(call: ExportCall, list: ExportedList<Row>): Promise<StreamedFile> {
-  const lines = streamExport(call, list);
+  const lines = streamList(call, list);
   // Up to the record of the export; from then on the end of the lines is recorded in any case.
   await lines.next();
   const day = formatIso8601(call.now).slice(0, 'YYYY-MM-DD'.length);
   return { type: 'application/x-ndjson; charset=utf-8', name: `${list.name}-${day}.ndjson`, lines };
 }
 
-async function* streamExport<Row extends object>(call: ExportCall, list: ExportedList<Row>): AsyncGenerator<string> {
+async function* streamList<Row extends object>(call: ExportCall, list: ExportedList<Row>): AsyncGenerator<string> {
   const release = acquireExport(call);
   try {
     const first = await list.page(undefined);
     const { format, filter } = call.body;
     const filters = describeFilter(filter, list.codeFilters);
-    await record(call, list, 'records.exported', 'success', { format, ...(filters !== '' && { filters }) });
-    const progress: Progress = { rows: 0, outcome: 'abandoned' };
-    try {
-      yield '';
-      yield* streamPages(call, list, first, progress);
-    } catch (error) {
-      progress.outcome = 'failed';
-      throw error;
-    } finally {
-      await record(call, list, 'records.export-ended', progress.outcome, { rows: progress.rows });
-    }
+    const detail = { format, ...(filters !== '' && { filters }) };
+    await recordExport(call, list, 'records.exported', 'success', detail);
+    yield* streamExport(call, list, (progress) => streamPages(call, list, first, progress));
   } finally {
     release();
   }
-}
-
-interface Progress {
-  rows: number;
-  outcome: 'success' | 'partial' | 'failed' | 'abandoned';
 }
 
 async function* streamPages<Row extends object>(
   call: ExportCall,
   { columns, access, page: read }: ExportedList<Row>,
   first: ExportedPage<Row>,
-  progress: Progress,
+  progress: ExportProgress,
 ): AsyncGenerator<string> {
   const { clock } = call.services;
   const format = FORMATS[call.body.format];
@@ -152,23 +134,6 @@ function toCsvCell(value: Cell): string {
   return typeof value === 'object' ? value.join(', ') : String(value);
 }
 
-/** A grant is valid for this time without another check. */
-const ACCESS_VALID_MS = 2 * SECOND;
-
-/** Returns a check that the caller still has the session and the role of the call, which reads them every 2 seconds. */
-function accessCheck({ services, account, person, session }: AnyCall, access: Access) {
-  const { clock, people } = services;
-  let checkedAt = clock();
-  return async (): Promise<void> => {
-    const age = clock() - checkedAt;
-    if (age >= 0 && age < ACCESS_VALID_MS) return;
-    checkedAt += age;
-    const role = await people.team.findRole(account, person.id);
-    const isSignedIn = (await people.sessions.list(person.id)).some(({ id }) => id === session.id);
-    if (!isSignedIn || role === undefined || !can(role, access as Capability)) throw new Failure('not_allowed');
-  };
-}
-
 function acquireExport({ services: { database }, person }: AnyCall): () => void {
   const limit = EXPORTS.get(database) ?? new ConcurrencyLimit(LIMITS.exportsPerUser);
   EXPORTS.set(database, limit);
@@ -184,20 +149,3 @@ const describeFilter = (filter: Filter, codeFilters: readonly string[]): string 
     })
     .sort()
     .join(' ');
-
-/** Apart from the transaction of the call, which ends before the first row leaves. */
-const record = (
-  { services, account, tenant, origin }: AnyCall,
-  { name, scope = { account } }: Pick<ExportedList<never>, 'name' | 'scope'>,
-  action: AuditAction,
-  outcome: string,
-  more: Readonly<Record<string, string | number>>,
-): Promise<void> => {
-  const { environment = '' } = tenant;
-  // A member's export is of the account whose log has the record.
-  const detail = { list: name, ...(account === '' && { of: formatScope(scope) }), ...more };
-  return services.transactions.run({ origin }, async (transaction) => {
-    for (const log of listConcernedLogs(account, scope))
-      transaction.record({ action, outcome, account: log, environment, detail });
-  });
-};

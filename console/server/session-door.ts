@@ -95,14 +95,17 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     return toKeyedRequest(route, head, grant.tenant, { lines: [grant.person?.id ?? ''], body });
   }
 
-  /** Stores the request of a change that needs a second person, and returns the id of the approval. */
+  /**
+   * Stores the request of a change that needs a second person, and returns the id of the approval. A change that needs none
+   * conflicts as `changed_meanwhile` when the account comes under dual control before its commit.
+   */
   async intercept(route: Route, anyCall: RouteCall): Promise<{ approval: string; result: null } | undefined> {
     const call = anyCall as AnyCall;
     const { dualControl: action } = route;
     const { environment = 'production' } = call.params;
     if (action === undefined || environment !== 'production') return undefined;
     const { approvals, changeControl } = this.#services;
-    if (!(await changeControl.isRequired(call.account))) return undefined;
+    if (await changeControl.holdExempt(call.transaction, call.account)) return undefined;
     const summary = (await route.summary?.(call)) ?? [];
     // The body as it was parsed: an approver approves nothing else.
     const requestedCall = { params: call.params, body: call.body === undefined ? '' : JSON.stringify(call.body) };

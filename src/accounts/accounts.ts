@@ -118,6 +118,12 @@ export class Accounts {
     return account;
   }
 
+  /** Returns the name of an account; undefined where its row was altered, because an attacker may have chosen that name. */
+  async findAuthenticName(id: string): Promise<string | undefined> {
+    const account = await this.find(id);
+    return account === undefined || account.isTampered ? undefined : account.name;
+  }
+
   /** Returns the enablements without those whose row was altered: they count as not enabled. */
   async listEnablements(tenant: Tenant): Promise<Enablement[]> {
     const enablements = await listEnablements(this.#database, await this.#macKey(), tenant);

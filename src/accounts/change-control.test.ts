@@ -27,6 +27,14 @@ describe('a change of a setting that decides where card data goes', () => {
     assert.equal(writes.length, 1, 'it conflicts when the account comes under dual control at the same moment');
   });
 
+  test('is exempt without dual control, as long as that is so until the commit', async () => {
+    const { transaction, writes } = newTransaction();
+    assert.equal(await newControl(true).holdExempt(transaction, PRODUCTION.account), false);
+    assert.equal(writes.length, 0);
+    assert.equal(await newControl(false).holdExempt(transaction, PRODUCTION.account), true);
+    assert.equal(writes.length, 1);
+  });
+
   test('is rejected under dual control without the console, whatever right is claimed', async () => {
     const control = newControl(true);
     const { transaction } = newTransaction();

@@ -120,6 +120,16 @@ export class ChangeControl {
   }
 
   /**
+   * True when one person may make changes in production of the account. The transaction is then committed only while that is
+   * so: it fails with `changed_meanwhile` when the account comes under dual control concurrently.
+   */
+  async holdExempt(transaction: Transaction, account: string): Promise<boolean> {
+    if (await this.isRequired(account)) return false;
+    transaction.write(assertNoDualControl(account), new Failure('changed_meanwhile'));
+    return true;
+  }
+
+  /**
    * Redeems the consent to a change, or makes the transaction conflict when the account comes under dual control
    * concurrently. Throws `ApprovalRequired` after it stored the request of an operator, and `not_possible` when no member
    * could approve it.
@@ -135,8 +145,7 @@ export class ChangeControl {
       return this.#approvals.redeem(transaction, consent, tenant, change.action);
     }
     if (tenant.environment !== 'production') return;
-    if (!ALWAYS_RESTRICTED.includes(change.action) && !(await this.isRequired(tenant.account)))
-      return transaction.write(assertNoDualControl(tenant.account), new Failure('changed_meanwhile'));
+    if (!ALWAYS_RESTRICTED.includes(change.action) && (await this.holdExempt(transaction, tenant.account))) return;
     // The account came under dual control after the member's call had passed its check.
     if (isMember) throw new Failure('changed_meanwhile');
     if (this.#approvals === undefined) throw notPossible('approvalNeedsConsole');

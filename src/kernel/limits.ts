@@ -69,6 +69,8 @@ export const LIMITS = {
   tokensPerDelete: 1000,
   /** Cards of one request that are worked on until other requests get their turn: about a millisecond. */
   cardsPerTurn: 50,
+  /** RSA encryptions of one request with a key of 2048 bits until other requests get their turn: one or two milliseconds. */
+  encryptionsPerTurn: 50,
   tags: 50,
   tagCharacters: 255,
   nameCharacters: 255,
@@ -135,7 +137,9 @@ export const LIMITS = {
   queuedPasswordHashesPerSource: 50,
   queuedPasswordHashes: 500,
   /** Changes in one environment that await approval. */
-  pendingApprovals: 50,
+  pendingApprovals: 100,
+  /** The number of these that one user requested, so that no user can keep the others from requesting. */
+  pendingApprovalsPerRequester: 50,
   /** Changes in one environment that users request within 24 hours. */
   approvalsPerDay: 500,
   /** Activation requests of an account within 24 hours. */

@@ -216,6 +216,8 @@ export const REASONS = {
   // Approvals.
   approvalTooLarge: 'This is too much for one approval. Do it in parts.',
   tooManyPendingApprovals: 'Too many changes are waiting for approval.',
+  tooManyOwnPendingApprovals:
+    'You have {number} changes waiting for approval. Wait until they are decided, or withdraw some of them.',
   noOtherApprover: 'No other user of this account can approve this. An operator can invite an owner.',
   otherUserDecides: 'Another user has to decide this.',
   requesterOnly: 'Only the requester can do this.',
@@ -223,6 +225,7 @@ export const REASONS = {
   approverNotYetEligible:
     'This was requested before you became a member, or before you set up your current second factor. It has to be requested again.',
   approverRightLost: 'The approver no longer has the right to approve this. Request it again.',
+  requesterRightLost: 'The operator who requested this is no longer an operator. Decline it.',
   twoApproversNeeded:
     'Two-person approval needs two users who can approve changes. Invite an owner or a developer first.',
 

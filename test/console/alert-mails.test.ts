@@ -115,6 +115,22 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
     assert.equal(mailsTo(owner).length, 1);
   });
 
+  test('name an account that was altered in the database by its id', async () => {
+    const { account, owner } = await newAlertedOwner();
+    const node = newNode();
+    await node.evaluate();
+    const rename = (name: string): Promise<void> =>
+      commitOrThrow(service.core.database, {
+        writes: [write('update accounts set name = ? where id = ?', [name, account], 1)],
+      });
+    await rename('Call +57 300 to keep your account');
+    await node.send();
+    const [mail] = mailsTo(owner);
+    assert.ok(mail?.text.includes(`- High: An operator changed settings (${account}, sandbox)`), mail?.text);
+    for (const text of ['+57 300', 'keep your account']) assert.ok(!mail?.text.includes(text), text);
+    await rename('Harbour Books');
+  });
+
   test('come at most every ten minutes, together, and in the language of the user', async () => {
     const { account, owner } = await newAlertedOwner('Librería Ñandú');
     await owner.call(editProfile, { body: { language: 'es' } });
@@ -394,6 +410,36 @@ describe('alerts by mail', { timeout: 120_000 }, () => {
       assert.match(mailsTo(fresh)[1]?.text ?? '', /Subject: cardvault: one alert\r\n/);
       assert.equal(mailsTo(old).length, 1);
       assert.deepEqual(await sending.core.database.read('select id from person_mails'), []);
+    } finally {
+      await sending.stop();
+    }
+  });
+
+  test('bring a code to the address that it confirms, although the call has read an earlier one', async (t) => {
+    const variables = { CARDVAULT_SMTP_URL: server.url, CARDVAULT_SMTP_FROM: 'vault@example.com' };
+    const sending = await startTestService({ variables });
+    try {
+      const owner = await newPerson(sending, await sending.newAccount(), 'owner');
+      const [old, fresh] = [{ email: owner.email }, { email: 'fresh@example.com' }];
+      const { people } = sending.console.people;
+      const before = (await people.findProfile(owner.id)) ?? assert.fail('no user');
+      successData(await owner.call(changeEmail, { body: fresh }));
+      const { mock } = t.mock.method(people, 'findProfile', () => Promise.resolve(before));
+      successData(await owner.call(sendEmailCode));
+      assert.ok(mock.callCount() > 0);
+      mock.restore();
+      const readCode = (address: { email: string }): string | undefined =>
+        mailsTo(address)
+          .map(({ text }) => /^[a-z1-9]{4}-[a-z1-9]{4}-[a-z1-9]{4}$/m.exec(text)?.[0])
+          .find((found) => found !== undefined);
+      await eventually(async () => {
+        sending.advance(20 * SECOND);
+        // The session would end without a use.
+        successData(await owner.call(showAlertMails));
+        return mailsTo(old).length > 0 && mailsTo(old).length + mailsTo(fresh).length > 1;
+      });
+      assert.equal(readCode(old), undefined);
+      successData(await owner.call(confirmEmail, { body: { code: readCode(fresh) } }));
     } finally {
       await sending.stop();
     }

@@ -11,6 +11,7 @@ import {
   withdrawApproval,
 } from '../../console/wire/approvals.ts';
 import { createKey, editKey, listKeys, revokeKey, rotateKey } from '../../console/wire/keys.ts';
+import { removeFromTeam } from '../../console/wire/team.ts';
 import type { Fill } from '../../src/idempotency/transaction.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
 import type { CommitResult, UnitOfWork } from '../../src/storage/database.ts';
@@ -428,9 +429,44 @@ describe('a stored request', () => {
   });
 
   test('counts toward a limit of pending requests', async () => {
-    for (let count = 0; count < LIMITS.pendingApprovals; count++) await requestApproval(ana);
-    const response = await ben.call(createKey, { params: production(), body: TRAITS });
-    assert.deepEqual([response.status, response.json.code], [400, 'not_possible']);
+    for (const client of [ana, ben])
+      for (let count = 0; count < LIMITS.pendingApprovals / 2; count++) await requestApproval(client);
+    const cleo = await newPerson(service, account, 'owner', 'Cleo');
+    const { status, json } = await cleo.call(createKey, { params: production(), body: TRAITS });
+    assert.deepEqual([status, json.code], [400, 'not_possible']);
+    assert.equal(json.message, 'Too many changes are waiting for approval.');
+  });
+
+  describe('of one user', () => {
+    const call = { params: {}, body: '' };
+    const refund = { environment: 'production', action: 'payment.refund', summary: [], call } as const;
+    const requestRefund = (person: UserClient): Promise<string> =>
+      run((transaction) => service.console.approvals.request(transaction, { account, person }, refund));
+
+    test('counts toward a share of the pending requests, so that others can still request', async () => {
+      const analyst = await newPerson(service, account, 'analyst');
+      const first = await requestRefund(analyst);
+      for (let count = 1; count < LIMITS.pendingApprovalsPerRequester; count++) await requestRefund(analyst);
+      await assert.rejects(requestRefund(analyst), { code: 'not_possible', reason: 'tooManyOwnPendingApprovals' });
+      await requestApproval(ana);
+      await run((transaction) => service.console.approvals.withdraw(transaction, { account, person: analyst }, first));
+      await requestRefund(analyst);
+    });
+
+    test('is withdrawn when the user is removed from the account', async () => {
+      const analyst = await newPerson(service, account, 'analyst');
+      const withdrawn = await requestRefund(analyst);
+      const other = await requestApproval(ana);
+      const removed = await ana.call(removeFromTeam, { params: { account, person: analyst.id } });
+      assert.equal(removed.status, 200, removed.text);
+      const ids = (await listed(ana)).map(({ id }: { id: string }) => id);
+      assert.deepEqual(ids, [other]);
+      const records = (await recorded()).filter(({ action }) => action === 'approval.withdrawn');
+      assert.deepEqual(
+        records.map(({ actor, targets }) => [actor.name, targets]),
+        [['Ana', [`approval:${withdrawn}`]]],
+      );
+    });
   });
 
   test('counts toward a daily limit; all pending requests and the newest of the others are listed', async () => {

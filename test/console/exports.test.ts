@@ -3,6 +3,7 @@ import { request } from 'node:https';
 import { after, before, describe, test } from 'node:test';
 import { exportList } from '../../console/server/list-export.ts';
 import type { AnyCall } from '../../console/server/route.ts';
+import { exportLog } from '../../console/server/routes/audit-view.ts';
 import {
   exportAccounts,
   exportAllRequests,
@@ -323,13 +324,15 @@ describe('exports of lists', { timeout: 180_000 }, () => {
       assertRefused(await analyst.call(definition, { body }), 'step_up_required');
   });
 
-  /** A call of the user to `exportList`, for lists of any length. */
-  async function callOf(user: AccountUser): Promise<AnyCall> {
-    const { database, transactions } = service.core;
+  type Exporter = Pick<AccountUser, 'person' | 'account'>;
+
+  /** A call of the user to `exportList` or `exportLog`, for lists of any length. The account of operators is ''. */
+  async function callOf(user: Exporter): Promise<AnyCall> {
+    const { accounts, database, transactions } = service.core;
     const { people } = service.console;
     const [session] = await people.sessions.list(user.person.id);
     return {
-      services: { database, transactions, people, clock: () => service.now() },
+      services: { accounts, database, transactions, people, clock: () => service.now() },
       person: { id: user.person.id },
       session,
       account: user.account,
@@ -413,6 +416,70 @@ describe('exports of lists', { timeout: 180_000 }, () => {
       await assert.rejects(Array.fromAsync(lines), { code: 'not_allowed' });
       assert.ok(read.pages < 8, String(read.pages));
     }
+  });
+
+  describe('of full logs', () => {
+    /** Adds records that are several chunks of an export. */
+    const fillLog = (account: string): Promise<void> =>
+      service.core.transactions.run({ origin: { actor: { type: 'service' } } }, async (transaction) => {
+        const event = { action: 'audit.read', outcome: 'success', account, environment: '' } as const;
+        for (let count = 0; count < 200; count++) transaction.record({ ...event, detail: { of: 'x'.repeat(2000) } });
+      });
+
+    /** Begins an export of the log of the account, or of everything for an operator. */
+    async function beginExport(user: Exporter): Promise<AsyncGenerator<string>> {
+      const log = user.account === '' ? undefined : user.account;
+      const { lines } = await exportLog(await callOf(user), log, log === undefined ? 'operate' : 'audit:read');
+      return lines as AsyncGenerator<string>;
+    }
+    const countLines = (chunks: readonly string[]): number => chunks.join('').split('\n').length - 1;
+    const endOfLog = async ({ account }: Exporter) => {
+      const { action, outcome, detail } = (await endOf(account)) ?? assert.fail('no record');
+      assert.equal(action, 'records.export-ended');
+      return { outcome, detail };
+    };
+    const newAuditor = async (): Promise<AccountUser> => {
+      const account = await service.newAccount();
+      await fillLog(account);
+      return newAccountUser(service, account, { role: 'auditor' });
+    };
+
+    test('end soon after a member or an operator has lost the right or the session', async () => {
+      for (const table of ['sessions', 'memberships'])
+        for (const user of [await newAuditor(), { person: await newPerson(service, '', 'operator'), account: '' }]) {
+          const lines = await beginExport(user);
+          const sent = [(await lines.next()).value ?? ''];
+          const sql = `delete from ${table} where person = ?`;
+          await service.core.database.commit({ writes: [{ sql, rows: [[user.person.id]] }] });
+          service.advance(3 * SECOND);
+          await assert.rejects(lines.next(), { code: 'not_allowed' }, table);
+          const of = user.account === '' && { of: 'everything' };
+          const detail = { list: 'log', ...of, rows: countLines(sent) };
+          assert.ok(detail.rows > 0);
+          assert.deepEqual(await endOfLog(user), { outcome: 'failed', detail });
+        }
+    });
+
+    test('end at the limit of time with a failure, because the file cannot say that it is incomplete', async () => {
+      const user = await newAuditor();
+      const lines = await beginExport(user);
+      const sent = [(await lines.next()).value ?? ''];
+      service.advance(LIMITS.exportMs + SECOND);
+      await assert.rejects(lines.next(), { code: 'rate_limited' });
+      const detail = { list: 'log', rows: countLines(sent) };
+      assert.deepEqual(await endOfLog(user), { outcome: 'partial', detail });
+    });
+
+    test('are recorded with the number of records when they end, and when the reader leaves', async () => {
+      const user = await newAuditor();
+      const chunks = await Array.fromAsync(await beginExport(user));
+      assert.ok(chunks.length > 2);
+      const detail = { list: 'log', rows: countLines(chunks) };
+      assert.deepEqual(await endOfLog(user), { outcome: 'success', detail });
+      const left = await beginExport(user);
+      await left.return(undefined);
+      assert.deepEqual(await endOfLog(user), { outcome: 'abandoned', detail: { list: 'log', rows: 0 } });
+    });
   });
 
   test('a browser that disconnects ends the export', async () => {

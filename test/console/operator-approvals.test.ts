@@ -75,6 +75,11 @@ async function waits(ran: Promise<CommandResult>): Promise<string> {
   return id;
 }
 
+const removeOperator = ({ id }: UserClient): Promise<void> =>
+  service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+    service.console.people.team.remove(transaction, '', id),
+  );
+
 const shown = async (id: string) => successData(await ana.call(showApproval, of(id))).approval;
 
 async function isErased(id: string): Promise<boolean> {
@@ -287,6 +292,18 @@ describe('an operator in the console', () => {
     );
   });
 
+  test('who is no longer an operator when a member approves the request changes nothing', async () => {
+    const former = await newPerson(service, '', 'operator', 'Former');
+    const body = { processor: 'simulator', force: true };
+    const { approval } = successData(await former.call(enablePayments, { params: where(), body }));
+    await removeOperator(former);
+    const response = await ana.call(approve, of(approval));
+    assertRefused(response, 'not_possible');
+    assert.match(response.json.message, /^The operator who requested this is no longer an operator/);
+    assert.deepEqual([(await shown(approval)).status, await isEnabled()], ['waiting', false]);
+    successData(await ana.call(decline, of(approval)));
+  });
+
   test('decides an activation request when a member has approved the settings, and not before', async () => {
     const request = { production: 'simulator' };
     const { production: id } = successData(await ana.call(requestActivation, { params: { account }, body: request }));
@@ -371,6 +388,27 @@ describe('the use cases themselves', () => {
       new ChangeControl(stale).permit(transaction, tenant(), change, {}),
     );
     await assert.rejects(changing, { code: 'changed_meanwhile' });
+  });
+
+  test('find no request of a user who is no longer an operator, also after its approval', async () => {
+    const { approvals } = service.console;
+    const former = await newPerson(service, '', 'operator', 'Former');
+    const [approved, pending] = ['all', 'tokens'].map((value) => {
+      return { action: 'account.export', summary: [{ name: 'content', value }], body: '{}' } as const;
+    });
+    assert.ok(approved !== undefined && pending !== undefined);
+    const origin = { actor: { type: 'person', id: former.id, name: former.name } } as const;
+    const id = await approvals.requestByOperator(tenant(), approved, origin);
+    const other = await approvals.requestByOperator(tenant(), pending, origin);
+    successData(await ana.call(approve, of(id)));
+    const find = () =>
+      Promise.all([approved, pending].map((change) => approvals.findOperatorRequest(tenant(), change)));
+    assert.deepEqual(await find(), [
+      { id, isApproved: true },
+      { id: other, isApproved: false },
+    ]);
+    await removeOperator(former);
+    assert.deepEqual(await find(), [undefined, undefined]);
   });
 
   test('execute one approval once, however many users approve it concurrently', async () => {

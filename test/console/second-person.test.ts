@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Role } from '../../console/people/roles.ts';
+import { routes } from '../../console/server/routes.ts';
+import { SessionDoor } from '../../console/server/session-door.ts';
 import { approve, decline, executeApproval, listApprovals, setDualControl } from '../../console/wire/approvals.ts';
 import { createKey, revokeKey, rotateKey } from '../../console/wire/keys.ts';
 import { addPasskey, beginPasskey, editProfile } from '../../console/wire/profile.ts';
@@ -15,7 +17,9 @@ import {
   revokeInvitation,
   showTeam,
 } from '../../console/wire/team.ts';
+import { ChangeControl } from '../../src/accounts/change-control.ts';
 import { issueKey } from '../../src/accounts/issue-key.ts';
+import { createBucketMemory } from '../../src/http/rate-limit.ts';
 import { commitOrThrow } from '../../src/storage/database.ts';
 import { Authenticator } from '../fixtures/authenticator.ts';
 import { startTestService, type TestResponse, type TestService } from '../fixtures/test-service.ts';
@@ -261,6 +265,39 @@ describe('links that one user created', () => {
     const rows = await service.core.database.read('select record from journal where account = ?account', account);
     const actions = rows.map((row) => JSON.parse(String(row['record'])).action);
     assert.equal(actions.filter((action) => action === 'invitation.revoked').length, 2);
+  });
+});
+
+describe('dual control that is enabled while a call is in progress', () => {
+  test('prevents an invitation, and that a single user disables it again', async (t) => {
+    // The calls read the account before dual control was enabled.
+    t.mock.method(service.core.changeControl, 'isRequired', () => Promise.resolve(false));
+    const params = { account };
+    const body = { email: 'ana+2@example.com', role: 'developer' };
+    assertRefused(await ana.call(inviteToTeam, { params, body }), 'changed_meanwhile');
+    assert.deepEqual(await service.console.people.invitations.list(account), []);
+    assertRefused(await ana.call(setDualControl, { params, body: { dual_control: false } }), 'changed_meanwhile');
+    assert.equal((await service.core.accounts.get(account)).dualControl, true);
+  });
+
+  test('prevents every change that needs approval', async () => {
+    const unread = new ChangeControl({ find: () => Promise.resolve({ dualControl: false } as never) });
+    const door = new SessionDoor({
+      services: { changeControl: unread } as never,
+      consoleUrl: undefined,
+      attemptsPerMinute: 0,
+      buckets: { memory: createBucketMemory(service.core.random), clock: () => 0 },
+    });
+    const restricted = routes.filter(({ dualControl }) => dualControl !== undefined);
+    assert.ok(restricted.length > 10);
+    for (const route of restricted)
+      await assert.rejects(
+        service.core.transactions.run({ origin: BY_TEST }, (transaction) =>
+          door.intercept(route, { params: { account, environment: 'production' }, account, transaction } as never),
+        ),
+        { code: 'changed_meanwhile' },
+        route.path,
+      );
   });
 });
 

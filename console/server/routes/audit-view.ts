@@ -9,13 +9,14 @@ import type { StreamedFile } from '../../../src/http/route.ts';
 import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts';
 import { ENVIRONMENTS, type Environment } from '../../../src/kernel/environment.ts';
 import { Failure, invalidField } from '../../../src/kernel/failure.ts';
-import type { Database } from '../../../src/storage/database.ts';
+import { LIMITS } from '../../../src/kernel/limits.ts';
 import { listAudit } from '../../wire/audit.ts';
 import type { Access, recordCount } from '../../wire/definition.ts';
 import type { exportAuditRecords } from '../../wire/exports.ts';
 import { acquireAuditRead, withAuditRead } from '../audit-read-limit.ts';
 import { exportList, toExportedPage } from '../list-export.ts';
 import type { AnyCall, ConsoleCall } from '../route.ts';
+import { accessCheck, type ExportProgress, streamExport } from '../stream-export.ts';
 import { isId, parseTimeInput } from '../user-input.ts';
 
 /** The search that the logs of accounts and of the service share. */
@@ -170,41 +171,72 @@ export const toVerificationView = ({ ok, records, checkpoints, explanation }: Lo
 
 /**
  * Exports the log of one account, or everything, as `cardvault audit export` prints it. The export is recorded before the
- * first line is sent (PCI DSS 10.2.1.3). Throws `unknown_record` and `rate_limited`.
+ * first line is sent (PCI DSS 10.2.1.3), and its end with the number of records. Throws `unknown_record` and `rate_limited`.
  */
-export async function exportLog(call: AnyCall, account: string | undefined): Promise<StreamedFile> {
-  const seen = await resolveScope(call, account);
-  const lines = streamExport(call, seen, account);
-  // Heads up to which the export is recorded; the reading ends with the lines, in any case.
+export async function exportLog(call: AnyCall, account: string | undefined, access: Access): Promise<StreamedFile> {
+  const lines = streamLog(call, { account, access, scope: await resolveScope(call, account) });
+  // The begin is recorded with the first text; from then on the end is recorded in any case.
   await lines.next();
   const name = `audit-${account || 'service'}-${formatIso8601(call.now).slice(0, 'YYYY-MM-DD'.length)}.ndjson`;
   return { type: 'application/x-ndjson; charset=utf-8', name, lines };
 }
 
-async function* streamExport(call: AnyCall, seen: LogScope, account: string | undefined): AsyncGenerator<string> {
-  const { database, transactions } = call.services;
-  const end = acquireAuditRead(call);
+/** A log that is exported. */
+interface ExportedLog {
+  /** Absent: the logs of all accounts and of the service. */
+  readonly account: string | undefined;
+  readonly access: Access;
+  readonly scope: LogScope;
+}
+
+async function* streamLog(call: AnyCall, log: ExportedLog): AsyncGenerator<string> {
+  const { scope } = log;
+  const release = acquireAuditRead(call);
   try {
-    await transactions.run({ origin: call.origin }, async (transaction) => {
-      for (const event of accessEvents('audit.exported', call.account, seen)) transaction.record(event);
+    await call.services.transactions.run({ origin: call.origin }, async (transaction) => {
+      for (const event of accessEvents('audit.exported', call.account, scope)) transaction.record(event);
     });
-    yield '';
-    yield* streamLines(database, account);
+    yield* streamExport(call, { name: 'log', scope }, (progress) => streamLines(call, log, progress));
   } finally {
-    end();
+    release();
   }
 }
 
 /** Characters; a write for each line would take most of the time. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
-async function* streamLines(database: Database, account: string | undefined): AsyncGenerator<string> {
+/**
+ * Throws `not_allowed` when the caller has lost the session or the role, and `rate_limited` at the limit of time: lines of the
+ * log have no place for a reason, and a file that ended there without a failure would be taken for the complete log.
+ */
+async function* streamLines(
+  call: AnyCall,
+  { account, access }: ExportedLog,
+  progress: ExportProgress,
+): AsyncGenerator<string> {
+  const { clock, database } = call.services;
+  const startedAt = clock();
+  const assertAllowed = accessCheck(call, access);
   let lines = '';
+  let records = 0;
   for await (const link of exportJournal(database, account)) {
     lines += `${formatExportedRecord(link)}\n`;
+    records++;
     if (lines.length < CHUNK_CHARACTERS) continue;
+    await assertAllowed();
+    if (clock() - startedAt > LIMITS.exportMs) {
+      progress.outcome = 'partial';
+      throw new Failure('rate_limited');
+    }
+    progress.rows += records;
     yield lines;
     lines = '';
+    records = 0;
   }
-  if (lines !== '') yield lines;
+  if (lines !== '') {
+    await assertAllowed();
+    progress.rows += records;
+    yield lines;
+  }
+  progress.outcome = 'success';
 }

@@ -16,5 +16,5 @@ export const auditRoutes: readonly Route[] = [
 
   streamRoute(exportAuditRecords, (call) => exportRecords(call, call.account, exportAuditRecords.access)),
 
-  streamRoute(exportAudit, (call) => exportLog(call, call.account)),
+  streamRoute(exportAudit, (call) => exportLog(call, call.account, exportAudit.access)),
 ];

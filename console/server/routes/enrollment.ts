@@ -11,7 +11,7 @@ import {
   showInvitation,
 } from '../../wire/session.ts';
 import { buildNotice } from '../notices.ts';
-import { type ConsoleServices, type PublicCall, publicRoute, type Route, route } from '../route.ts';
+import { type PublicCall, publicRoute, type Route, route } from '../route.ts';
 import { assertSession, toSessionView } from './session.ts';
 
 const DEFAULT_LANGUAGE = 'en';
@@ -24,7 +24,7 @@ export const enrollmentRoutes: readonly Route[] = [
     );
     return {
       kind: kind === 'reset' ? 'reset' : 'invite',
-      account_name: account === '' ? null : await findAuthenticName(services, account),
+      account_name: account === '' ? null : ((await services.accounts.findAuthenticName(account)) ?? null),
       role: role ?? null,
       email: email ?? null,
       is_known: isKnown,
@@ -86,10 +86,4 @@ async function complete(call: PublicCall<unknown, unknown>, completed: Completed
     recovery_codes: completed.recoveryCodes,
     session: await toSessionView(call, session, person, memberships),
   };
-}
-
-/** Not for an account that was altered in the database: the page would show a name that an attacker chose. */
-async function findAuthenticName({ accounts }: ConsoleServices, id: string): Promise<string | null> {
-  const account = await accounts.find(id);
-  return account === undefined || account.isTampered ? null : account.name;
 }

@@ -18,5 +18,5 @@ export const operatorAuditRoutes: readonly Route[] = [
     exportRecords(call, call.body.filter.account ?? '', exportServiceAuditRecords.access),
   ),
 
-  streamRoute(exportServiceAudit, (call) => exportLog(call, call.query.account)),
+  streamRoute(exportServiceAudit, (call) => exportLog(call, call.query.account, exportServiceAudit.access)),
 ];

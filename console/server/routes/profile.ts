@@ -58,7 +58,7 @@ export const profileRoutes: readonly Route[] = [
   route(sendEmailCode, async (call) => {
     if (!call.services.serviceInfo.sendsMails) throw notPossible('mailsUnavailable');
     const code = await call.services.people.emailConfirmation.begin(call.transaction, call.session);
-    const mail = { kind: 'email-code', to: call.person.email, language: call.person.language, code } as const;
+    const mail = { kind: 'email-code', ...code } as const;
     call.transaction.write(await queuePersonMail(call.services, call.person.id, mail, call.transaction.now));
     return { done: true };
   }),

@@ -39,8 +39,10 @@ export const teamRoutes: readonly Route[] = [
     },
   ),
 
-  route(removeFromTeam, async ({ services: { people }, transaction, account, params }) => {
-    await people.team.remove(transaction, account, params['person'] ?? '');
+  route(removeFromTeam, async ({ services, transaction, account, params }) => {
+    const person = params['person'] ?? '';
+    await services.people.team.remove(transaction, account, person);
+    await services.approvals.withdrawAll(transaction, account, person);
     return { done: true };
   }),
 

@@ -201,6 +201,8 @@ export const reasons: Readonly<Record<Reason, string>> = {
 
   approvalTooLarge: 'Es demasiado para una sola aprobación. Hágalo por partes.',
   tooManyPendingApprovals: 'Hay demasiados cambios pendientes de aprobación.',
+  tooManyOwnPendingApprovals:
+    'Tiene {number} cambios pendientes de aprobación. Espere a que se decidan o retire algunos.',
   noOtherApprover: 'Ningún otro usuario de esta cuenta puede aprobarlo. Un operador puede invitar a un propietario.',
   otherUserDecides: 'Debe decidirlo otro usuario.',
   requesterOnly: 'Solo puede hacerlo el solicitante.',
@@ -208,6 +210,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   approverNotYetEligible:
     'Esto se solicitó antes de que usted fuera miembro o de que configurara su segundo factor actual. Se debe solicitar de nuevo.',
   approverRightLost: 'El aprobador ya no tiene el permiso para aprobarlo. Solicítelo de nuevo.',
+  requesterRightLost: 'El operador que lo solicitó ya no es operador. Rechácelo.',
   twoApproversNeeded:
     'La aprobación de dos personas necesita dos usuarios que puedan aprobar cambios. Invite primero a un propietario o a un desarrollador.',
 
