@@ -1,8 +1,8 @@
 import { type Clock, formatIso8601 } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
-import { commitOrThrow, type Database } from '../storage/database.ts';
+import { commitOrThrow, type Database, type Write } from '../storage/database.ts';
 import type { Chain, ChainedRecord } from '../storage/journal.ts';
-import { type AuditRecord, buildAuditEntry, type Origin } from './audit.ts';
+import { type AuditEvent, type AuditRecord, buildAuditEntry, type Origin } from './audit.ts';
 import { listChainHeads } from './chain-reader.ts';
 
 /**
@@ -37,12 +37,15 @@ interface ResumptionOptions {
   /** The backup that was restored, or the target of the copy. */
   readonly what: string;
   readonly detail?: Readonly<Record<string, string>>;
+  /** Changes that a restore makes, with their records: none of them exists without the record of the restore. */
+  readonly writes?: readonly Write[];
+  readonly events?: readonly AuditEvent[];
 }
 
 /** Records a restore or a copy in the log that continues from here, with the end of each of its chains. */
 export async function recordResumption(
   { database, clock }: { database: Database; clock: Clock },
-  { action, origin, id, what, detail }: ResumptionOptions,
+  { action, origin, id, what, detail, writes = [], events = [] }: ResumptionOptions,
 ): Promise<void> {
   const ends: string[] = [];
   for await (const { account, lane, sequence, hash } of listChainHeads(database))
@@ -64,7 +67,8 @@ export async function recordResumption(
       },
     }),
   );
-  await commitOrThrow(database, { writes: [], journal });
+  const ofChanges = events.map((event) => buildAuditEntry(clock, origin, event));
+  await commitOrThrow(database, { writes, journal: [...journal, ...ofChanges] });
 }
 
 export const isResumption = ({ account, record }: ChainedRecord): boolean =>

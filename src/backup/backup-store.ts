@@ -44,7 +44,7 @@ export interface StoredBackup {
   readonly bytes: number;
   /** Hexadecimal SHA-256 of the file. */
   readonly sha256: string;
-  /** Empty for a copy without encryption. */
+  /** Empty for a copy without encryption, and for a file of which this vault knows no more than its content. */
   readonly recipients: readonly string[];
   /** Check value of the root key that opens it. */
   readonly rootKey: string;

@@ -3,8 +3,7 @@ import { formatIso8601, parseIso8601 } from '../kernel/clock.ts';
 import { type CliContext, withCore } from './context.ts';
 import { invalidOption } from './options.ts';
 import { printResult, UsageError } from './output.ts';
-
-const ID_BYTES = 16;
+import { continueVault, describeRules } from './verify-restored.ts';
 
 interface RecoveredOptions {
   readonly to: number;
@@ -51,23 +50,19 @@ async function destroySadKeys(tools: CliContext, { force }: RecoveredOptions): P
 
 const recordRecovery = (tools: CliContext, { to, json }: RecoveredOptions, sadKeys: number): Promise<void> =>
   withCore(tools, async (core) => {
-    const [{ verifyJournal, toVerificationView }, { recordResumption }] = await Promise.all([
-      import('../audit/verify-journal.ts'),
-      import('../audit/resumption.ts'),
-    ]);
-    const audit = await verifyJournal(core.database, core.journalKey, { signingKeys: core.signingKeys });
-    const id = Buffer.from(core.random.bytes(ID_BYTES)).toString('hex');
+    const { toVerificationView } = await import('../audit/verify-journal.ts');
     const what = `PostgreSQL at ${formatIso8601(to)}`;
-    await recordResumption(core, { action: 'vault.restored', origin: tools.operatorOrigin(), id, what });
+    const { audit, rules } = await continueVault(core, tools, { what });
     const lines = [
       `recorded that the vault continues from ${what}`,
       `destroyed ${sadKeys} keys of security codes and track data`,
+      ...describeRules(rules),
       audit.ok ? `verified ${audit.records} audit records` : `its audit log is NOT in order: ${audit.fault}`,
     ];
     printResult(
       tools,
       json,
-      { to: formatIso8601(to), sad_keys: sadKeys, audit: toVerificationView(audit) },
+      { to: formatIso8601(to), sad_keys: sadKeys, retention_rules: rules, audit: toVerificationView(audit) },
       lines.join('\n'),
     );
   });

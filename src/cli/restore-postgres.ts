@@ -20,7 +20,7 @@ import { createTemporaryFolder, temporaryFolderOf } from '../storage/sqlite/temp
 import type { CliContext } from './context.ts';
 import { listTables } from './copy.ts';
 import { printResult, UsageError } from './output.ts';
-import { verifyRestored } from './verify-restored.ts';
+import { describeRules, verifyRestored } from './verify-restored.ts';
 
 interface PostgresRestore {
   readonly file: string;
@@ -39,7 +39,10 @@ export async function restoreToPostgres(
   { json, force, keepOld }: { readonly json?: boolean; readonly force?: boolean; readonly keepOld?: string },
 ): Promise<void> {
   if (identities === undefined)
-    throw new UsageError('a copy without encryption goes into PostgreSQL by: cardvault copy --from sqlite:FILE');
+    throw new UsageError(
+      'a copy without encryption goes into PostgreSQL by: cardvault copy --from sqlite:FILE; ' +
+        'then run: cardvault recovered --to TIME, with the time of that copy',
+    );
   if (force === true || keepOld !== undefined)
     throw new UsageError('--force, --keep-old: only for SQLite; create an empty PostgreSQL database instead');
   const name = `restore_${Buffer.from(systemRandom().bytes(NAME_BYTES)).toString('hex')}`;
@@ -49,12 +52,17 @@ export async function restoreToPostgres(
     try {
       await assertEmpty(target);
       const database = join(folder.path, 'cardvault.db');
-      await extractBackup(file, identities, database);
-      const audit = await verifyRestored(database, tools, file);
+      const manifest = await extractBackup(file, identities, database);
+      const { audit, rules } = await verifyRestored(database, tools, file, { file, manifest });
       const rows = await fill(tools, database, target);
       const fault = audit.ok ? [] : [`its audit log is NOT in order: ${audit.fault}`];
-      const lines = [`restored ${rows} rows to PostgreSQL`, ...fault];
-      printResult(tools, json, { database: 'PostgreSQL', rows, audit: toVerificationView(audit) }, lines.join('\n'));
+      const lines = [`restored ${rows} rows to PostgreSQL`, ...describeRules(rules), ...fault];
+      const view = {
+        ...{ database: 'PostgreSQL', rows },
+        ...(rules > 0 && { retention_rules: rules }),
+        audit: toVerificationView(audit),
+      };
+      printResult(tools, json, view, lines.join('\n'));
     } finally {
       await target.database.close();
     }

@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { Verification } from '../audit/verify-journal.ts';
+import type { Manifest } from '../backup/manifest.ts';
 import type { Identities } from '../crypto/age-file.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import { checkBackup, isInUse } from '../storage/sqlite/check-file.ts';
 import type { CliContext } from './context.ts';
 import { printResult, UsageError } from './output.ts';
-import { verifyRestored } from './verify-restored.ts';
+import { type ContinuedVault, describeRules, verifyRestored } from './verify-restored.ts';
 
 interface RestoreOptions {
   readonly identity?: string;
@@ -61,21 +61,26 @@ async function restoreToFile(
   databaseFile: string,
   options: RestoreOptions,
 ): Promise<void> {
-  const { kept, audit } = await replaceFile(tools, source, databaseFile, options);
+  const { kept, audit, rules } = await replaceFile(tools, source, databaseFile, options);
   const lines = [
     `restored ${databaseFile}`,
     ...(kept === undefined ? [] : [`the old database is ${kept}`]),
+    ...describeRules(rules),
     ...(audit.ok ? [] : [`its audit log is NOT in order: ${audit.fault}`]),
   ];
   const { toVerificationView } = await import('../audit/verify-journal.ts');
-  const view = { database: databaseFile, ...(kept !== undefined && { kept }), audit: toVerificationView(audit) };
+  const view = {
+    database: databaseFile,
+    ...(kept !== undefined && { kept }),
+    ...(rules > 0 && { retention_rules: rules }),
+    audit: toVerificationView(audit),
+  };
   printResult(tools, options.json, view, lines.join('\n'));
 }
 
-interface RestoreResult {
+interface RestoreResult extends ContinuedVault {
   /** The path that the old database was moved to. */
   readonly kept: string | undefined;
-  readonly audit: Verification;
 }
 
 /** The present database is not changed before the backup has been opened with the root key and verified. */
@@ -90,31 +95,45 @@ async function replaceFile(
   if (isPresent && !force && keepOld === undefined)
     throw new UsageError(`${databaseFile} exists; --force removes it, --keep-old moves it to a folder`);
   const { discardStaged, promoteStaged } = await import('../storage/sqlite/restore.ts');
-  const staged = await stage(file, identities, databaseFile);
+  const { staged, manifest } = await stage(file, identities, databaseFile);
   try {
     const fault = checkBackup(staged);
     if (fault !== undefined) throw new UsageError(`${file} is no intact backup: ${fault}`);
-    const audit = await verifyRestored(staged, tools, file);
+    const source = file === remainderOf(databaseFile) ? undefined : { file, manifest };
+    const continued = await verifyRestored(staged, tools, file, source);
+    const { audit } = continued;
     if (!audit.ok && isPresent && keepOld === undefined)
       throw new OperatorError(
         `the audit log of the backup is not in order: ${audit.fault}; ` +
           'nothing was changed; --keep-old restores it and keeps the present database',
       );
     const promotion = { keepOld, assertNotInUse: () => assertNotInUse(databaseFile) };
-    return { kept: promoteStaged(staged, databaseFile, promotion), audit };
+    return { kept: promoteStaged(staged, databaseFile, promotion), ...continued };
   } finally {
     discardStaged(staged);
   }
 }
 
+/**
+ * Returns where an interrupted restore leaves its verified database. That file is no backup: it contains the row of the
+ * one that it came from, and the restore that completes it removes it.
+ */
+const remainderOf = (databaseFile: string): string => `${databaseFile}.restored`;
+
+interface StagedBackup {
+  /** The path of the database. */
+  readonly staged: string;
+  /** Undefined for a copy without encryption. */
+  readonly manifest: Manifest | undefined;
+}
+
 /** Copies or decrypts the backup durably into the folder of the database. */
-async function stage(file: string, identities: Identities | undefined, databaseFile: string): Promise<string> {
+async function stage(file: string, identities: Identities | undefined, databaseFile: string): Promise<StagedBackup> {
   const { prepareStaged, stageBackup } = await import('../storage/sqlite/restore.ts');
-  if (identities === undefined) return stageBackup(file, databaseFile);
+  if (identities === undefined) return { staged: stageBackup(file, databaseFile), manifest: undefined };
   const { extractBackup } = await import('../backup/open-backup.ts');
   const staged = prepareStaged(databaseFile);
-  await extractBackup(file, identities, staged);
-  return staged;
+  return { staged, manifest: await extractBackup(file, identities, staged) };
 }
 
 function assertNotInUse(databaseFile: string): void {

@@ -49,9 +49,15 @@ const INSERT = `insert into retention_rules (account, environment, revision, rec
 const UPDATE = `update retention_rules set revision = revision + 1, record = ?, acts_at = ?, announced = ?
   where account = ?account and environment = ?environment and revision = ?`;
 const DELETE = 'delete from retention_rules where account = ?account and environment = ?environment and revision = ?';
+/** Locks the rule, so that a removal of it waits for the deletion or prevents it. */
+const lockUnusedSql = (tokens: number): string => `update retention_rules set revision = revision
+  where account = ?account and environment = ?environment and revision = ? and acts_at = ?
+  and not exists (select 1 from token_uses
+    where token_uses.account = retention_rules.account and token_uses.environment = retention_rules.environment
+    and token_uses.used_on >= ? and token_uses.slot in (${Array(tokens).fill('?').join(', ')}))`;
 
 /** The order of the key, so that a page costs its rows however many tokens there are. */
-const LIST_UNUSED = `select slot, created_at from tokens
+const LIST_UNUSED = `select slot, created_at, revision from tokens
   where account = ?account and environment = ?environment and created_at < ? and record is not null
   and (created_at, slot) > (?, ?)
   and not exists (select 1 from token_uses
@@ -96,6 +102,12 @@ export interface RetentionRule {
 export interface StoredRule {
   /** Undefined when the row was altered in the database. */
   readonly rule: RetentionRule | undefined;
+  readonly revision: number;
+}
+
+/** A rule with its announcement, as it was when the tokens to delete were selected. */
+export interface ActingRule extends RetentionRule {
+  readonly announcement: Announcement;
   readonly revision: number;
 }
 
@@ -162,6 +174,20 @@ export async function upsertRule(
 export const deleteRule = ({ account, environment }: Tenant, old: number): Write =>
   write(DELETE, [account, environment, old], 1);
 
+/**
+ * Conflicts when the rule was changed or removed since it was read, or when one of the tokens was used since the cutoff
+ * of its announcement.
+ */
+export function lockUnusedTokens(
+  { account, environment }: Tenant,
+  { revision: seen, announcement }: ActingRule,
+  tokens: readonly string[],
+): Write {
+  const slots = tokens.map((token) => toSlot(token) ?? new Uint8Array(0));
+  const values: Value[] = [account, environment, seen, announcement.actsAt, toDay(announcement.cutoff), ...slots];
+  return write(lockUnusedSql(slots.length), values, 1);
+}
+
 /** Returns the tenants that have a rule. */
 export const listRuledTenants = async (database: Database): Promise<Tenant[]> =>
   (await database.read(LIST)).map(toTenant);
@@ -174,6 +200,8 @@ export const listDueTenants = async (database: Database, now: number): Promise<T
 export interface UnusedToken {
   readonly token: string;
   readonly createdAt: number;
+  /** The revision at which it was found unused: each change of a token increments it. */
+  readonly revision: number;
 }
 
 /** Returns tokens that were created before `cutoff` and not used since, behind a position, oldest first. */
@@ -187,7 +215,11 @@ export async function listUnusedTokens(
   const slot = after === undefined ? new Uint8Array(0) : (toSlot(after.token) ?? new Uint8Array(0));
   const bounds = [cutoff, after?.createdAt ?? -1, slot, toDay(cutoff)];
   const rows = await database.read(LIST_UNUSED, account, environment, ...bounds, limit);
-  return rows.map((row) => ({ token: fromSlot(blob(row, 'slot')), createdAt: integer(row, 'created_at') }));
+  return rows.map((row) => ({
+    token: fromSlot(blob(row, 'slot')),
+    createdAt: integer(row, 'created_at'),
+    revision: integer(row, 'revision'),
+  }));
 }
 
 /** Returns the day of the last recorded use as the time at which it began; undefined without one. */
@@ -198,6 +230,12 @@ export async function findLastUse(
 ): Promise<number | undefined> {
   const [row] = await database.read(LIST_USES, account, environment, toSlot(token) ?? new Uint8Array(0));
   return row === undefined ? undefined : integer(row, 'used_on') * DAY;
+}
+
+/** True when a use since `cutoff` is recorded, by days as `listUnusedTokens` compares them. */
+export async function isUsedSince(database: Database, tenant: Tenant, token: string, cutoff: number): Promise<boolean> {
+  const lastUsedAt = await findLastUse(database, tenant, token);
+  return lastUsedAt !== undefined && toDay(lastUsedAt) >= toDay(cutoff);
 }
 
 /** Records the day of the use of tokens. */

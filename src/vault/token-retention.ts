@@ -4,7 +4,7 @@ import {
   type RestrictedChange,
   toSummaryLines,
 } from '../accounts/change-control.ts';
-import { SERVICE_ORIGIN } from '../audit/audit.ts';
+import { type AuditEvent, SERVICE_ORIGIN } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transaction, Transactions } from '../idempotency/transaction.ts';
 import { DAY, formatIso8601, HOUR } from '../kernel/clock.ts';
@@ -13,20 +13,24 @@ import { notPossible } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { truncatePan } from '../kernel/pan.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
-import type { Database } from '../storage/database.ts';
+import { type Database, isAlteration, type Write } from '../storage/database.ts';
 import { yieldBeforeScan } from '../storage/pagination.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import {
+  type ActingRule,
   type Announcement,
   deleteRule,
   deleteUses,
   findLastUse,
   findObsoleteUses,
   findRule,
+  isUsedSince,
   listDueTenants,
   listRuledTenants,
   listUnusedTokens,
+  lockUnusedTokens,
   type RetentionRule,
+  type StoredRule,
   type UnusedToken,
   type UsePosition,
   upsertRule,
@@ -73,16 +77,29 @@ export interface RetentionChange {
   readonly unusedDays?: number | undefined;
 }
 
+/** Tokens of one transaction. */
+interface Batch {
+  readonly tokens: readonly UnusedToken[];
+  /** The last token that was read, also where it was left out; undefined when none is due. */
+  readonly reached: UnusedToken | undefined;
+}
+
+/** The change that starts rules again, as a part of another unit. */
+export interface RestartedRules {
+  readonly writes: readonly Write[];
+  readonly events: readonly AuditEvent[];
+}
+
 /**
  * Retention rules: tokens that were not used for a number of days end. A token is used when it is created, inspected,
  * read for a placeholder, or returned for its card again. The service announces a deletion 14 days before it acts, and
- * deletes only tokens that were due at the announcement and were not used since.
+ * deletes only tokens that were due at the announcement and were neither used nor changed since.
  */
 export class TokenRetention {
   readonly #services: Services;
   /** When the rule of a tenant is evaluated next, in this process. */
   readonly #evaluateAt = new Map<string, number>();
-  /** The last token that an announced deletion of a tenant has deleted: rows before it are not read again. */
+  /** The last token that an announced deletion of a tenant has deleted or left out: rows up to it are not read again. */
   readonly #deletedUntil = new Map<string, UnusedToken>();
   #checkedUse: UsePosition | undefined;
 
@@ -130,6 +147,39 @@ export class TokenRetention {
         ...(unusedDays !== undefined && { unused_days: unusedDays }),
       },
     });
+  }
+
+  /**
+   * Builds the change by which all rules start again now, for a database that was restored to an earlier moment. The
+   * uses after that moment are lost: no token may count as unused for longer than from now on, and no announcement of
+   * before may act. A rule that was altered in the database deletes nothing, and is left for an operator.
+   */
+  async restart(): Promise<RestartedRules> {
+    const { database, keyring, time } = this.#services;
+    const now = time.latestNow();
+    const writes: Write[] = [];
+    const events: AuditEvent[] = [];
+    for (const tenant of await listRuledTenants(database)) {
+      const stored = await this.#findAuthenticRule(tenant);
+      if (stored?.rule === undefined) continue;
+      const { unusedDays, since } = stored.rule;
+      const rule = { unusedDays, since: Math.max(since, now), announcement: undefined };
+      writes.push(await upsertRule(keyring, tenant, rule, stored.revision));
+      const detail = { old_unused_days: unusedDays, unused_days: unusedDays, reason: 'restored' };
+      events.push({ action: 'retention.set', outcome: 'success', ...tenant, detail });
+    }
+    return { writes, events };
+  }
+
+  /** One altered row must not prevent the restore of the others. */
+  async #findAuthenticRule(tenant: Tenant): Promise<StoredRule | undefined> {
+    const { database, keyring } = this.#services;
+    try {
+      return await findRule(database, keyring, tenant);
+    } catch (error) {
+      if (isAlteration(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Lists the tokens that are due now, oldest first, with truncated cards; those that were altered are left out. */
@@ -216,18 +266,19 @@ export class TokenRetention {
     const stored = await findRule(database, keyring, tenant);
     const rule = stored?.rule;
     const announcement = rule?.announcement;
-    if (rule === undefined || announcement === undefined || announcement.actsAt > now) return 0;
-    const batch = await this.#nextBatch(tenant, announcement.cutoff);
-    const last = batch.at(-1);
-    if (last !== undefined) {
-      const tokens = batch.map(({ token }) => token);
-      await transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, (transaction) =>
-        this.#delete(transaction, tenant, rule, tokens),
+    if (stored === undefined || rule === undefined || announcement === undefined || announcement.actsAt > now) return 0;
+    const { tokens, reached } = await this.#nextBatch(tenant, announcement.cutoff);
+    if (reached !== undefined && tokens.length > 0) {
+      const acting = { ...rule, announcement, revision: stored.revision };
+      const deleted = await transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, (transaction) =>
+        this.#delete(transaction, tenant, acting, tokens),
       );
-      this.#deletedUntil.set(tenantKey(tenant), last);
-      return batch.length;
+      // The next announcement of a rule that was changed begins with the oldest token.
+      if (deleted === undefined) this.#deletedUntil.delete(tenantKey(tenant));
+      else this.#deletedUntil.set(tenantKey(tenant), reached);
+      return deleted ?? 0;
     }
-    const ended = await upsertRule(keyring, tenant, { ...rule, announcement: undefined }, stored?.revision);
+    const ended = await upsertRule(keyring, tenant, { ...rule, announcement: undefined }, stored.revision);
     await transactions.run({ origin: SERVICE_ORIGIN, account: tenant.account }, async (transaction) => {
       transaction.write(ended, notPossible('retentionUnchanged'));
     });
@@ -237,36 +288,55 @@ export class TokenRetention {
   }
 
   /** Returns the next tokens that are due; those that were altered in the database are left for an operator. */
-  async #nextBatch(tenant: Tenant, cutoff: number): Promise<UnusedToken[]> {
+  async #nextBatch(tenant: Tenant, cutoff: number): Promise<Batch> {
     const { database, keyring } = this.#services;
     const store = await TokenStore.load(database, keyring, tenant);
-    const batch: UnusedToken[] = [];
-    for await (const tokens of this.#pages(tenant, cutoff, this.#deletedUntil.get(tenantKey(tenant))))
-      for (const each of tokens) {
-        if ((await store.findDeletable(each.token))?.stored !== undefined) batch.push(each);
-        if (batch.length === BATCH) return batch;
+    const tokens: UnusedToken[] = [];
+    let reached: UnusedToken | undefined;
+    for await (const page of this.#pages(tenant, cutoff, this.#deletedUntil.get(tenantKey(tenant))))
+      for (const each of page) {
+        reached = each;
+        const stored = (await store.findDeletable(each.token))?.stored;
+        // A token that was changed since the page was read may be in use.
+        if (stored?.revision === each.revision) tokens.push(each);
+        if (tokens.length === BATCH) return { tokens, reached };
       }
-    return batch;
+    return { tokens, reached };
   }
 
+  /**
+   * Deletes the tokens of a batch that are as they were selected, and returns their number; undefined when the rule was
+   * changed or removed since. Each attempt reads everything again: a conflict means that a token or the rule changed.
+   */
   async #delete(
     transaction: Transaction,
     tenant: Tenant,
-    { unusedDays }: RetentionRule,
-    batch: readonly string[],
-  ): Promise<void> {
+    acting: ActingRule,
+    selected: readonly UnusedToken[],
+  ): Promise<number | undefined> {
     const { database, keyring, time, outbox } = this.#services;
+    const present = await findRule(database, keyring, tenant);
+    const { unusedDays, announcement, revision } = acting;
+    if (present?.revision !== revision || present.rule?.announcement?.actsAt !== announcement.actsAt) return undefined;
     const store = await TokenStore.load(database, keyring, tenant);
-    const found = await Promise.all(batch.map((token) => store.findDeletable(token)));
-    const deletable = found.filter((each) => each?.stored !== undefined).flatMap((each) => each ?? []);
-    if (deletable.length === 0) return;
+    const found = await Promise.all(
+      selected.map(async ({ token, revision: seen }) => {
+        if (await isUsedSince(database, tenant, token, announcement.cutoff)) return [];
+        const each = await store.findDeletable(token);
+        return each?.stored?.revision === seen ? [each] : [];
+      }),
+    );
+    const deletable = found.flat();
+    if (deletable.length === 0) return 0;
+    const deleted = deletable.map(({ value }) => value);
+    transaction.write(lockUnusedTokens(tenant, acting, deleted));
     for (const change of store.delete(deletable, time.latestNow())) transaction.write(change);
     transaction.scrub();
-    const targets = deletable.map(({ value }) => `token:${value}`);
+    const targets = deleted.map((token) => `token:${token}`);
     const detail = { reason: 'retention', unused_days: unusedDays };
     transaction.record({ action: 'token.deleted', outcome: 'success', ...tenant, targets, detail });
-    for (const { value } of deletable)
-      await outbox.emit(transaction, tenant, { type: 'token.deleted', data: { token: value } });
+    for (const token of deleted) await outbox.emit(transaction, tenant, { type: 'token.deleted', data: { token } });
+    return deleted.length;
   }
 
   /** Checks a bounded number of uses in each call, and continues there with the next one. */
