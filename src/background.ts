@@ -380,7 +380,7 @@ function createSweeps({ core, console, log, captures, captureSessions, vault }: 
   const onExempted = (count: number): void => log.warn('inactive users stay enabled', { count });
   return [
     { kind: 'captures', isDue: (now) => captures.isSweepDue(now), run: (now) => captures.sweep(now) },
-    { kind: 'sad keys', run: (now) => captures.sweepSadKeys(now) },
+    { kind: 'sad keys', isExhaustive: true, run: (now) => captures.sweepSadKeys(now) },
     { kind: 'tokens', isDue: (now) => vault.isSweepDue(now), run: (now) => vault.sweep(now) },
     { kind: 'capture sessions', run: (now) => captureSessions.sweep(now) },
     { kind: 'webhook events', isDue: (now) => webhooks.isSweepDue(now), run: (now) => webhooks.sweep(now) },

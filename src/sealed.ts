@@ -21,6 +21,7 @@ import { createSealedServer, type ShareReceiver } from './http/sealed-server.ts'
 import type { HttpServer } from './http/server.ts';
 import type { TlsOptions } from './http/tls.ts';
 import { HOUR, MINUTE, SECOND } from './kernel/clock.ts';
+import { runWithRootKeyLock } from './rotation/root-key-lock.ts';
 import { fetchFromPeer, listenForPeers, type PeerListener } from './unseal-peers.ts';
 
 /**
@@ -151,7 +152,7 @@ class Seal {
   async replaceRootKey(next: KeyObject): Promise<void> {
     const unsealing = this.#unsealing;
     if (unsealing === undefined) throw new SealedError();
-    await replaceForCustodians(this.#file, next, this.#group);
+    await runWithRootKeyLock(this.#file, () => replaceForCustodians(this.#file, next, this.#group));
     this.#unsealing = { ...unsealing, roots: { root: next, previous: unsealing.roots.root } };
   }
 }
@@ -280,7 +281,8 @@ async function findOnPeers({ config, log }: SealedParts): Promise<Unsealing | un
   if (unsealPeers === undefined) return undefined;
   const file = readCustodiansFile(rootKey.file, groupIdOf(rootKey.group));
   for (const peer of unsealPeers.peers) {
-    const roots = await fetchFromPeer(unsealPeers, peer, file.ceremony.id);
+    const onMalformed = (): void => log.error('another node sent no valid root key', { address: peer.host });
+    const roots = await fetchFromPeer(unsealPeers, peer, file.ceremony.id, onMalformed);
     if (roots === undefined) continue;
     if (keyCheckValue(roots.root) === file.keyCheckValue) {
       const shares = [`peer ${peer.host}:${peer.port} ${peer.fingerprint}`];

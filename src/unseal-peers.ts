@@ -110,11 +110,15 @@ function encodeKey(key: RootKeys['root']): string {
   return text;
 }
 
-/** Returns the root key from another node; undefined when it is not reached, not the pinned one, or sealed itself. */
+/**
+ * Returns the root key from another node; undefined when it is not reached, not the pinned one, or sealed itself.
+ * `onMalformed`: called when it sent anything else than a root key, after which it counts as sealed.
+ */
 export async function fetchFromPeer(
   settings: UnsealPeersSettings,
   { host, port, fingerprint }: UnsealPeer,
   ceremony: string,
+  onMalformed: () => void = () => undefined,
 ): Promise<RootKeys | undefined> {
   const socket = connect({ ...buildTls(settings), host, port, checkServerIdentity: () => undefined });
   socket.setTimeout(TIMEOUT_MS, () => socket.destroy());
@@ -128,12 +132,22 @@ export async function fetchFromPeer(
     if (!isConnected || fingerprintOf(socket) !== fingerprint) return undefined;
     const line = readLine(socket);
     socket.write(`${JSON.stringify({ ceremony })}\n`);
-    const { root, previous } = parseLine(await line.catch(() => '{}'));
+    return parseResponse(await line.catch(() => '{}'), onMalformed);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** The caller gets no error: it would not ask the nodes after this one, and its text may contain a part of a key. */
+function parseResponse(line: string, onMalformed: () => void): RootKeys | undefined {
+  try {
+    const { root, previous } = parseLine(line);
     if (typeof root !== 'string') return undefined;
     const decode = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64'));
     return rootKeysFromBytes(decode(root), typeof previous === 'string' ? decode(previous) : undefined);
-  } finally {
-    socket.destroy();
+  } catch {
+    onMalformed();
+    return undefined;
   }
 }
 

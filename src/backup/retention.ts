@@ -14,30 +14,37 @@ export interface RetentionDependencies {
   readonly transactions: Transactions;
 }
 
+export interface RemovedBackups {
+  readonly removed: readonly StoredBackup[];
+  /** Backups that were written into the folder, have not ended, and are not there. */
+  readonly missing: readonly StoredBackup[];
+}
+
 /**
  * Removes the oldest encrypted backups of a folder beyond `keep`, and records each. Only files that this vault wrote there
- * are removed: with the name and the size that it recorded. Returns what was removed.
+ * are removed: with the name and the size that it recorded. A missing file is neither counted nor recorded as removed, because
+ * the backup may live on: its file system may not be mounted now. `backup end` records its end, also where a crash came between
+ * the removal of a file and its record.
  */
 export async function removeOldBackups(
   core: RetentionDependencies,
   folder: string,
   keep: number,
   origin: Origin,
-): Promise<StoredBackup[]> {
+): Promise<RemovedBackups> {
   const here = (await listBackups(core.database)).filter(
     ({ file, recipients }) => dirname(file) === folder && recipients.length > 0,
   );
-  const old = here.slice(0, Math.max(0, here.length - keep)).filter(isUnchanged);
-  for (const backup of old) {
+  const present = here.filter(({ file }) => existsSync(file));
+  const old = present.slice(0, Math.max(0, present.length - keep));
+  const removed = old.filter(({ file, bytes }) => statSync(file).size === bytes);
+  for (const backup of removed) {
     await rm(backup.file, { force: true });
     syncDirectory(folder);
     await recordEnd(core, backup, 'removed', origin);
   }
-  return old;
+  return { removed, missing: here.filter((backup) => !present.includes(backup)) };
 }
-
-/** True also for a file that is gone already, which a crash after its removal left unrecorded. */
-const isUnchanged = ({ file, bytes }: StoredBackup): boolean => !existsSync(file) || statSync(file).size === bytes;
 
 /** Records that a backup exists no longer: keys that only it needs may then be destroyed. */
 export const recordEnd = (

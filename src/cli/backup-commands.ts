@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
+import type { StoredBackup } from '../backup/backup-store.ts';
 import type { BackupDependencies, CreatedBackup } from '../backup/create-backup.ts';
+import type { RemovedBackups } from '../backup/retention.ts';
 import type { Recipients } from '../crypto/age-file.ts';
 import { formatIso8601, formatIso8601OrNull } from '../kernel/clock.ts';
 import type { Table } from '../storage/table.ts';
@@ -97,17 +99,23 @@ async function createBackup(tools: CliContext, file: string, options: BackupOpti
       origin: tools.operatorOrigin(),
     });
     const isRotated = backupKeep > 0 && recipients !== undefined;
-    const removed = isRotated
+    const { removed, missing }: RemovedBackups = isRotated
       ? await retention.removeOldBackups(core, dirname(file), backupKeep, tools.operatorOrigin())
-      : [];
+      : { removed: [], missing: [] };
     printBackup(
       tools,
       options,
       created,
       removed.map((each) => each.file),
     );
+    const [first] = missing;
+    if (first !== undefined) tools.err(`${describeMissing(missing.length, first)}\n`);
   });
 }
+
+const describeMissing = (count: number, { id, file }: StoredBackup): string =>
+  `warning: ${count} recorded ${count === 1 ? 'backup is' : 'backups are'} missing in ${dirname(file)}, first ${file}: ` +
+  `mount its file system; when every copy of it was destroyed, run: cardvault backup end ${id}`;
 
 function printBackup(
   tools: CliContext,

@@ -183,7 +183,7 @@ const sharePaths = ({ out }: CeremonyOptions, { shareFiles }: HeldCeremony): str
 
 /** The root key file comes last: until then nothing depends on the shares. */
 async function writeCeremony(options: CeremonyOptions, target: CustodyOptions, held: HeldCeremony): Promise<void> {
-  const [{ assertNoFiles }, { groupIdOf }, { replaceFile, writeNewFile }] = await Promise.all([
+  const [{ assertNoFiles }, { groupIdOf }, { writeNewFile }] = await Promise.all([
     import('../crypto/custody/ceremony.ts'),
     import('../crypto/custody/choose.ts'),
     import('../crypto/custody/replacement.ts'),
@@ -191,9 +191,24 @@ async function writeCeremony(options: CeremonyOptions, target: CustodyOptions, h
   const paths = sharePaths(options, held);
   assertNoFiles(paths);
   for (const [at, path] of paths.entries()) writeNewFile(path, held.shareFiles[at]?.content ?? '', undefined);
-  const group = groupIdOf(target.group);
-  if (existsSync(target.file)) replaceFile(target.file, held.rootKeyFile, group);
-  else writeNewFile(target.file, held.rootKeyFile, group);
+  if (existsSync(target.file)) await replaceCeremony(target, held);
+  else writeNewFile(target.file, held.rootKeyFile, groupIdOf(target.group));
+}
+
+async function replaceCeremony({ file, group }: CustodyOptions, held: HeldCeremony): Promise<void> {
+  const [{ groupIdOf }, { replaceFile }, { readKeyCheckValue }, { runWithRootKeyLock }] = await Promise.all([
+    import('../crypto/custody/choose.ts'),
+    import('../crypto/custody/replacement.ts'),
+    import('../crypto/custody/sealed-file.ts'),
+    import('../rotation/root-key-lock.ts'),
+  ]);
+  await runWithRootKeyLock(file, async () => {
+    if (readKeyCheckValue(file, groupIdOf(group)) !== held.keyCheckValue)
+      throw new CustodyError(
+        `${file} contains another root key than that of this vault; delete the new shares, and repeat the ceremony once no rotation of the root key is unfinished`,
+      );
+    replaceFile(file, held.rootKeyFile, groupIdOf(group));
+  });
 }
 
 const describeCustodians = ({ ceremony }: HeldCeremony): string[] =>
@@ -270,23 +285,26 @@ function acknowledgeCommand(keyring: Command, tools: CliContext): void {
     .action(async (options: AcknowledgeOptions) => {
       if (options.share === undefined) throw new UsageError('--share: expected the share file of the custodian');
       const target = targetOf(tools, options);
-      const [{ groupIdOf }, { noteAcknowledgement }] = await Promise.all([
+      const [{ groupIdOf }, { noteAcknowledgement }, { runWithRootKeyLock }] = await Promise.all([
         import('../crypto/custody/choose.ts'),
         import('../crypto/custody/custodians-file.ts'),
+        import('../rotation/root-key-lock.ts'),
       ]);
       const { index, custodian, ceremony, check } = await proveShare(tools, options, target);
-      await withCore(tools, async (core) => {
-        await asOperator(tools, core, async (transaction) =>
-          transaction.record({
-            action: 'keyring.share-acknowledged',
-            outcome: 'success',
-            account: '',
-            environment: '',
-            detail: { ceremony, custodian: `${index} ${custodian}`, check_value: check },
-          }),
-        );
-        noteAcknowledgement(target.file, index, groupIdOf(target.group));
-      });
+      await withCore(tools, (core) =>
+        runWithRootKeyLock(target.file, async () => {
+          await asOperator(tools, core, async (transaction) =>
+            transaction.record({
+              action: 'keyring.share-acknowledged',
+              outcome: 'success',
+              account: '',
+              environment: '',
+              detail: { ceremony, custodian: `${index} ${custodian}`, check_value: check },
+            }),
+          );
+          noteAcknowledgement(target.file, index, groupIdOf(target.group));
+        }),
+      );
       const text = `share ${index} of ${custodian} opens and belongs to ceremony ${ceremony} (check value ${check})`;
       printResult(tools, options.json, { ceremony, index, custodian, check_value: check }, text);
     });

@@ -83,11 +83,9 @@ function moveCommand(custody: Command, tools: CliContext): void {
       withCore(tools, async (core) => {
         const from = tools.paths().rootKey;
         const to = targetOf(tools, options);
-        await assertCanMove(from, to);
-        const value = await takeCustody(tools, core, to);
-        await recordMove(tools, core, { from: from.kind, to: to.kind, value });
         const isKept = options.keepOld === true;
-        if (!isKept) await destroyRootKeyFile(from.file);
+        const { runWithRootKeyLock } = await import('../rotation/root-key-lock.ts');
+        const value = await runWithRootKeyLock(from.file, () => moveCustody(tools, core, { from, to, isKept }));
         const setting = `CARDVAULT_ROOT_KEY=${options.to}${options.file === undefined ? '' : ` and CARDVAULT_ROOT_KEY_FILE=${options.file}`}`;
         const lines = [
           `the root key (check value ${value}) is in custody of the kind ${to.kind}: ${to.file}`,
@@ -97,6 +95,19 @@ function moveCommand(custody: Command, tools: CliContext): void {
         printResult(tools, options.json, toMoveView(to, value, isKept), lines.join('\n'));
       }),
     );
+}
+
+/** Returns the check value of the root key. The caller has its lock, so that no rotation replaces the file that is destroyed. */
+async function moveCustody(
+  tools: CliContext,
+  core: Core,
+  { from, to, isKept }: { readonly from: CustodyOptions; readonly to: CustodyOptions; readonly isKept: boolean },
+): Promise<string> {
+  await assertCanMove(core, from, to);
+  const value = await takeCustody(tools, core, to);
+  await recordMove(tools, core, { from: from.kind, to: to.kind, value });
+  if (!isKept) await destroyRootKeyFile(from.file);
+  return value;
 }
 
 const toMoveView = ({ kind, file }: CustodyOptions, value: string, isKept: boolean) => ({
@@ -113,12 +124,21 @@ function targetOf(tools: CliContext, { to, file, secretFile }: MoveOptions): Cus
   return secretFile === undefined ? target : { ...target, secretFile: resolve(secretFile) };
 }
 
-async function assertCanMove(from: CustodyOptions, to: CustodyOptions): Promise<void> {
+async function assertCanMove(core: Core, from: CustodyOptions, to: CustodyOptions): Promise<void> {
   const { previousPath } = await import('../crypto/custody/replacement.ts');
   if (to.file === from.file)
     throw new UsageError('--to: the file is that of the present custody; give another one, or --file');
   if (existsSync(previousPath(from.file)))
     throw new OperatorError(`${previousPath(from.file)} exists: end the replacement of the root key first`);
+  assertPresent(core, keyCheckValue(core.root));
+}
+
+/** Throws unless the file of the present custody has the root key that the database needs. */
+function assertPresent({ custody }: Core, value: string): void {
+  if (custody.readKeyCheckValue() !== value)
+    throw new OperatorError(
+      `${custody.file} contains another root key than the one that the database needs; complete its rotation first: cardvault keyring rotate root`,
+    );
 }
 
 /** Seals the root key, and opens it again before anything depends on it. Returns the check value. */
@@ -187,17 +207,25 @@ function discardCommand(custody: Command, tools: CliContext): void {
         const value = readKeyCheckValue(path, groupIdOf(group));
         if (value !== keyCheckValue(core.root))
           throw new UsageError('--file: it contains another root key than that of this vault; nothing was destroyed');
-        await asOperator(tools, core, async (transaction) =>
-          transaction.record({
-            action: 'keyring.custody-discarded',
-            outcome: 'success',
-            account: '',
-            environment: '',
-            detail: { what: basename(path), key_check_value: value },
-          }),
-        );
-        await destroyRootKeyFile(path);
+        const { runWithRootKeyLock } = await import('../rotation/root-key-lock.ts');
+        await runWithRootKeyLock(present, () => discardFile(tools, core, path, value));
         printResult(tools, json, { file: path, key_check_value: value }, `destroyed ${path}`);
       }),
     );
+}
+
+/** `value`: the check value of the root key that the database needs, and that the file contains. The caller has its lock. */
+async function discardFile(tools: CliContext, core: Core, path: string, value: string): Promise<void> {
+  // While a rotation is not completed, `FILE.previous` alone may contain it.
+  assertPresent(core, value);
+  await asOperator(tools, core, async (transaction) =>
+    transaction.record({
+      action: 'keyring.custody-discarded',
+      outcome: 'success',
+      account: '',
+      environment: '',
+      detail: { what: basename(path), key_check_value: value },
+    }),
+  );
+  await destroyRootKeyFile(path);
 }

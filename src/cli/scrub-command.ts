@@ -28,12 +28,12 @@ export function scrubCommand(program: Command, tools: CliContext, exit: (code: n
     );
 }
 
-function describe({ tables, visible, flushed }: RewriteReport): string[] {
-  if (tables === 0) return ['cleared the write-ahead log; SQLite overwrites deleted rows itself'];
+function describe({ tables, visible, flushed, isLogCleared }: RewriteReport): string[] {
   const lines = [`rewrote ${tables} tables without deleted rows`];
   if (visible > 0)
     lines.push(`${visible} deleted rows remain, because another transaction may read them; end it and run scrub again`);
   if (!flushed) lines.push('the role may not run checkpoint: the files are complete after checkpoint_timeout');
-  lines.push('the write-ahead log, its archives, base backups and standbys keep earlier contents until they end');
+  if (isLogCleared) lines.push('cleared the write-ahead log');
+  else lines.push('the write-ahead log, its archives, base backups and standbys keep earlier contents until they end');
   return lines;
 }

@@ -45,9 +45,15 @@ export interface Custody {
    */
   open(): Promise<RootKeys>;
   /**
+   * Returns the check value of the root key in the file, which is not opened: custodians open the memory of a node instead of
+   * it. Throws `CustodyError`.
+   */
+  readKeyCheckValue(): string;
+  /**
    * Seals another root key in the same way. The present file stays beside it as `FILE.previous`, and its key is the
    * `previous` of `open` until `finishReplacement`. Durable when it resolves; a crash leaves the former or the new state.
-   * Throws `CustodyError` while another replacement is not finished.
+   * Throws `CustodyError` while another replacement is not finished. Callers exclude one another, see
+   * `rotation/root-key-lock.ts`.
    */
   replaceRootKey(next: KeyObject): Promise<void>;
   /** Destroys the former root key: the database no longer needs it. Without a replacement it does nothing. */

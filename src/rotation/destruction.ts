@@ -11,6 +11,7 @@ import { commitOrThrow } from '../storage/database.ts';
 import { findRotation, reopenRotation } from '../storage/key-rotation-store.ts';
 import { destroyKey, lockKey } from '../storage/wrapped-key-store.ts';
 import { countOpenable, countValidDigests, type KeyState, type KeyStateServices, listKeyStates } from './key-states.ts';
+import { runWithRootKeyLock } from './root-key-lock.ts';
 import { keyDestroyed, ROOT_OWNER, rootDestroyed } from './rotation-events.ts';
 
 /** A verified backup that has not ended. */
@@ -192,8 +193,18 @@ export async function findRootDestruction(
   return { checkValue: keyCheckValue(previous), obstacle, backups: older };
 }
 
-/** Destroys the former root key, which nothing but older backups needs. Throws when something hinders it. */
-export async function destroyFormerRootKey(
+/**
+ * Destroys the former root key, which nothing but older backups needs. Throws when something hinders it. No rotation may begin
+ * meanwhile: the former root key would then be another one than the one that was judged.
+ */
+export const destroyFormerRootKey = (
+  services: RootDestructionServices,
+  origin: Origin,
+  options: DestructionOptions,
+): Promise<RootDestruction> =>
+  runWithRootKeyLock(services.custody.file, () => destroyLocked(services, origin, options));
+
+async function destroyLocked(
   services: RootDestructionServices,
   origin: Origin,
   options: DestructionOptions,

@@ -77,10 +77,10 @@ export interface Database {
    * other `migrations`.
    */
   migrate(clock: () => number, migrations?: readonly Migration[]): Promise<void>;
-  /** Clears from the write-ahead log what was erased since the last scrub. */
+  /** Clears from the write-ahead log what was erased since the last scrub. `close` does so, too, where nothing prevents it. */
   scrub(): Promise<void>;
   /**
-   * Clears deleted rows from the files of the database, for its owner; the tables are locked one after the other. Throws
+   * Clears deleted rows from the files of the database, for its owner; the tables are locked one after the other, or all at once. Throws
    * `StorageError`.
    */
   rewriteTables(): Promise<RewriteReport>;
@@ -90,12 +90,14 @@ export interface Database {
 }
 
 export interface RewriteReport {
-  /** Number of tables that were rewritten; 0 when deleted rows are overwritten anyway. */
+  /** Number of tables that were rewritten. */
   readonly tables: number;
   /** Number of deleted rows that remain, because another transaction may still read them. */
   readonly visible: number;
   /** True when the files on disk are the new ones already. */
   readonly flushed: boolean;
+  /** True when the write-ahead log contains no earlier contents either. */
+  readonly isLogCleared: boolean;
 }
 
 /** A consistent view of a database at one moment, on a connection of its own. */

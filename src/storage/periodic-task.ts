@@ -13,6 +13,8 @@ export interface Sweep {
    * Destroys what is due at this trusted time. Returns the number of records; it is called again until there are none.
    */
   run(now: number): Promise<number>;
+  /** True when one call destroys all that is due, so that a round calls it once: what it cannot destroy would never end. */
+  readonly isExhaustive?: boolean;
 }
 
 /** Other work that each round runs. */
@@ -91,6 +93,7 @@ export class PeriodicTask {
       const removed = now === undefined ? 0 : await sweep.run(now);
       if (removed === 0) return;
       this.#onRemoved(sweep.kind, removed);
+      if (sweep.isExhaustive === true) return;
     }
   }
 

@@ -98,15 +98,39 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       assert.ok(bytesOf(path).includes('stays'));
     }));
 
-  test('rewriting tables clears the write-ahead log, and rewrites none', () =>
+  test('rewriting tables clears what deleted rows have left in pages that SQLite has rebuilt, and a backup has none of it', () =>
     inFolder(async (path, database) => {
-      const secret = 'to-be-erased-'.repeat(3);
-      await database.commit({ writes: [insert('a', secret), insert('b', 'stays')] });
-      assert.ok(bytesOf(path).includes(secret));
-      await database.commit({ writes: [write('delete from accounts where id = ?', ['a'], 1)], scrubAfterCommit: true });
-      assert.deepEqual(await database.rewriteTables(), { tables: 0, visible: 0, flushed: true });
-      assert.ok(!bytesOf(path).includes(secret));
-      assert.ok(bytesOf(path).includes('stays'));
+      const connection = new Connection(path, { readOnly: false });
+      connection.database.exec(`create table rows (batch integer, id text, record blob, primary key (id)) without rowid;
+        create index rows_by_batch on rows (batch)`);
+      // Ids at random places, so that pages are divided and rows move.
+      const ids = Array.from({ length: 20_000 }, () => randomBytes(16).toString('hex'));
+      for (const [index, id] of ids.entries()) {
+        if (index % 50 === 0) connection.database.exec('begin');
+        connection.statement('insert into rows values (?, ?, zeroblob(180))').run(index >> 6, id);
+        if (index % 50 === 49) connection.database.exec('commit');
+      }
+      const gone = new Set(ids.filter((_, index) => index % 2 === 0));
+      connection.database.exec('begin');
+      for (const [index, id] of ids.entries())
+        if (gone.has(id)) connection.statement('delete from rows where batch = ? and id = ?').run(index >> 6, id);
+      connection.database.exec('commit');
+      connection.close();
+      await database.scrub();
+      const beginnings = new Set([...gone].map((id) => id.slice(0, 16)));
+      const left = (bytes: Buffer): number =>
+        Array.from(bytes.toString('latin1').matchAll(/(?=([0-9a-f]{16}))/g)).filter(([, text = '']) =>
+          beginnings.has(text),
+        ).length;
+      assert.ok(left(bytesOf(path)) > 0, 'SQLite leaves nothing any more: this mechanism is superfluous');
+      await database.backup(`${path}.copy`);
+      assert.equal(left(readFileSync(`${path}.copy`)), 0);
+      const { tables, ...report } = await database.rewriteTables();
+      assert.ok(tables > 10);
+      assert.deepEqual(report, { visible: 0, flushed: true, isLogCleared: true });
+      assert.equal(left(bytesOf(path)), 0);
+      const [counted] = await database.read('select count(*) as number from rows');
+      assert.equal(counted?.['number'], ids.length - gone.size);
     }));
 
   test('scrub covers a unit that was in progress when an earlier scrub was requested', () =>
@@ -150,6 +174,49 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       await next.scrub();
       assert.ok(!bytesOf(path).includes(secret));
       await next.close();
+    }));
+
+  const erase = write('delete from accounts where id = ?', ['a'], 1);
+
+  test('close removes what its process erased, beside a process that erased nothing', () =>
+    inFolder(async (path, service) => {
+      const secret = 'erased-by-a-command-'.repeat(3);
+      await service.commit({ writes: [insert('a', secret), insert('b', 'stays')] });
+      await service.scrub();
+      const command = await open(path, journalKey);
+      await command.commit({ writes: [erase], scrubAfterCommit: true });
+      assert.ok(bytesOf(path).includes(secret));
+      await command.close();
+      assert.ok(!bytesOf(path).includes(secret));
+      assert.ok(bytesOf(path).includes('stays'));
+    }));
+
+  test('scrub covers what another process erased, and could not remove because of a reader', () =>
+    inFolder(async (path, service) => {
+      const secret = 'erased-by-a-command-'.repeat(3);
+      await service.commit({ writes: [insert('a', secret)] });
+      await service.scrub();
+      const command = await open(path, journalKey);
+      const reader = new Connection(path, { readOnly: true });
+      reader.database.exec('begin');
+      assert.equal(reader.database.prepare('select name from accounts').all().length, 1);
+      await command.commit({ writes: [erase], scrubAfterCommit: true });
+      await command.close();
+      assert.ok(bytesOf(path).includes(secret), 'the reader does not hold it up');
+      reader.database.exec('commit');
+      reader.close();
+      await service.scrub();
+      assert.ok(!bytesOf(path).includes(secret));
+    }));
+
+  test('scrub leaves the log while no process has erased anything since the last one', () =>
+    inFolder(async (path, database) => {
+      await database.scrub();
+      await database.commit({ writes: [insert('a', 'stays')] });
+      const { size } = statSync(`${path}-wal`);
+      assert.ok(size > 0);
+      await database.scrub();
+      assert.equal(statSync(`${path}-wal`).size, size);
     }));
 
   test('a file that is not a database is reported, and can still be closed', async () => {

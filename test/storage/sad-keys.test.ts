@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { link } from 'node:fs/promises';
+import { link, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
 import type { SadKeyStore, WrappedSadKey } from '../../src/crypto/sad-keys.ts';
+import { HOUR } from '../../src/kernel/clock.ts';
 import { sadKeyTable } from '../../src/storage/sad-key-table.ts';
 import { SadKeyFiles, sadKeyFolder } from '../../src/storage/sqlite/sad-key-files.ts';
 import { SqliteDatabase } from '../../src/storage/sqlite/sqlite.ts';
@@ -171,6 +173,56 @@ describe('files of keys of sensitive authentication data', () => {
       assert.equal(await store.insert(key), true, content);
       await store.destroy(key);
     }
+  });
+
+  /** Runs work that reads this content from the open key of the period, and lets `meanwhile` run before the read ends. */
+  async function readMeanwhile<Result>(
+    content: string,
+    act: () => Promise<Result>,
+    meanwhile: () => Promise<unknown>,
+  ): Promise<Result> {
+    const name = join(keys, `sandbox-${PERIOD}`);
+    rmSync(name);
+    execFileSync('mkfifo', [name]);
+    const acting = act();
+    const pipe = await open(name, 'w');
+    rmSync(name);
+    await meanwhile();
+    await pipe.writeFile(content);
+    await pipe.close();
+    return acting;
+  }
+
+  test('that two processes close replace no other key, and are destroyed by the id that they contain', async () => {
+    const [key, next] = [newKey(), newKey()];
+    await store.insert(key);
+    await readMeanwhile(
+      readFileSync(join(keys, `sandbox-${PERIOD}`), 'utf8'),
+      () => store.close(key, 5),
+      async () => {
+        // Another process closes the key at the same time, and a capture needs the next one.
+        await store.insert({ ...key, closedAt: 5 });
+        await store.insert(next);
+      },
+    );
+    const closed = await store.list();
+    assert.deepEqual(sorted(closed), sorted([key, next].map((each) => ({ ...each, closedAt: 5 }))));
+    for (const each of closed) await store.destroy(each);
+    assert.deepEqual(readdirSync(keys), []);
+  });
+
+  test('that are damaged, and that another process has replaced meanwhile, do not take the new key away', async () => {
+    const key = newKey();
+    await store.insert(newKey());
+    const found = await readMeanwhile(
+      'damaged',
+      () => store.findOpen('sandbox', PERIOD),
+      () => store.insert(key),
+    );
+    assert.equal(found, undefined);
+    const closedAt = (PERIOD + 1) * HOUR;
+    assert.deepEqual(plain(await store.findById(key.id)), plain({ ...key, closedAt }));
+    assert.equal(await store.insert(newKey()), true);
   });
 
   test('that cannot be written are a storage error', async () => {

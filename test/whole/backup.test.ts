@@ -6,6 +6,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -341,6 +342,37 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       rmSync(join(folder, '3.age'));
       assert.equal((await done('backup', 'end', ids[2] ?? '')).ended, true);
       assert.equal((await done('backup', 'list', folder)).length, 3);
+    });
+
+    test('older ones whose file system is not mounted are reported, and not recorded as ended', { skip }, async () => {
+      const [folder, unmounted] = [inFolder('mounted'), inFolder('unmounted')];
+      mkdirSync(folder);
+      const keeping = { ...settings, CARDVAULT_BACKUP_KEEP: '1', CARDVAULT_BACKUP_RECIPIENTS: keys.recipient };
+      const create = async (name: string) => {
+        const { code, err, json } = await runWithSettings(keeping, 'backup', join(folder, name), '--json');
+        assert.equal(code, 0, err);
+        return { err, id: String(json.id), removed: json.removed.map((each: string) => basename(each)) };
+      };
+      const before = (await records('backup.ended')).length;
+      const first = await create('1.age');
+      assert.deepEqual([first.err, first.removed], ['', []]);
+      renameSync(folder, unmounted);
+      mkdirSync(folder);
+      const second = await create('2.age');
+      assert.deepEqual(second.removed, []);
+      assert.match(second.err, /^warning: 1 recorded backup is missing in \S+, first \S+1\.age: mount its file system/);
+      assert.ok(second.err.endsWith(`run: cardvault backup end ${first.id}\n`), second.err);
+      assert.deepEqual((await create('3.age')).removed, ['2.age']);
+      rmSync(folder, { recursive: true });
+      renameSync(unmounted, folder);
+      const fourth = await create('4.age');
+      assert.deepEqual(fourth.removed, ['1.age']);
+      assert.match(fourth.err, /first \S+3\.age: /);
+      const ended = (await records('backup.ended')).slice(before);
+      assert.deepEqual(
+        ended.flatMap(({ targets }: { targets: string[] }) => targets),
+        [`backup:${second.id}`, `backup:${first.id}`],
+      );
     });
 
     test('needs a recipient or the decision to write a copy without encryption', async () => {

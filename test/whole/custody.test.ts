@@ -17,6 +17,7 @@ import { fetchRootKeys } from '../../src/crypto/custody/local-socket.ts';
 import { keyCheckValue } from '../../src/crypto/custody.ts';
 import { openLog } from '../../src/http/log.ts';
 import { loadIdentity, tlsOptions } from '../../src/http/tls.ts';
+import { runWithRootKeyLock } from '../../src/rotation/root-key-lock.ts';
 import { holdRootKey, unsealNode } from '../../src/sealed.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { type CommandResult, runWithSettings } from '../fixtures/command.ts';
@@ -209,7 +210,20 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     assert.deepEqual(readdirSync(file('run')), []);
   });
 
+  /** Runs commands that change the file of the custodians, while another one does. */
+  const mustWait = (...commands: readonly string[][]): Promise<void> =>
+    runWithRootKeyLock(file('custodians'), async () => {
+      for (const args of commands) {
+        const { code, err } = await run(...args);
+        assert.ok(code === 1 && /another command is changing the files of the root key/.test(err), err);
+      }
+    });
+
   async function acknowledgeAndDiscard(): Promise<void> {
+    await mustWait(
+      ['keyring', 'acknowledge', ...share(1)],
+      ['keyring', 'custody', 'discard', '--file', file('root.sealed')],
+    );
     for (const index of [1, 2, 3]) await must('keyring', 'acknowledge', ...share(index));
     const status = await must('keyring', 'custody', 'status', '--json');
     assert.ok(status.json.custodians.every(({ acknowledged }: { acknowledged: boolean }) => acknowledged));
@@ -239,6 +253,7 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     const node = await unsealNode({ config, clocks: systemClocks, log: silentLog(), endpoints: [], tls });
     assert.equal(keyCheckValue(node.roots.root), value);
     await node.record(core);
+    await mustWait(['keyring', 'rotate', 'root']);
     await must('keyring', 'rotate', 'root');
     // The other node gets the rotated key as well, for its commands and for the threads that it replaces.
     const place = { path: join(elsewhere, 'run', 'unseal.sock'), group: undefined };
@@ -282,6 +297,48 @@ describe('custody of the root key', { timeout: 120_000 }, () => {
     assert.match(details('vault.unsealed')[1].shares[0], /^peer 127\.0\.0\.1:[0-9]+ [0-9a-f]{64}$/);
     const texts = [...log, ...screens, JSON.stringify(records), readFileSync(file('custodians'), 'utf8')];
     for (const secret of secrets) for (const text of texts) assert.ok(!text.includes(secret));
+  });
+});
+
+describe('the file of a root key', { timeout: 60_000 }, () => {
+  let directory: string;
+  let variables: Record<string, string>;
+  const file = (name: string): string => join(directory, name);
+  const run = (...args: string[]): Promise<CommandResult> => runWithSettings(variables, 'keyring', ...args);
+  before(async () => {
+    directory = newDirectory();
+    variables = { CARDVAULT_DATA_DIR: directory, ...(await databaseSettings(directory)) };
+    assert.equal((await runWithSettings(variables, 'migrate')).code, 0);
+    writeFileSync(file('passphrase'), `${PASSPHRASE}\n`, { mode: 0o600 });
+  });
+  after(async () => {
+    removeDirectory(directory);
+    await dropDatabase(directory);
+  });
+
+  test('is changed by one command after the other', async () => {
+    const content = readFileSync(file('root.key'));
+    await runWithRootKeyLock(file('root.key'), async () => {
+      for (const args of [
+        ['rotate', 'root'],
+        ['destroy', 'root'],
+        ['custody', 'move', '--to', 'passphrase', '--secret-file', file('passphrase')],
+      ]) {
+        const { code, err } = await run(...args);
+        assert.ok(code === 1 && /another command is changing the files of the root key/.test(err), err);
+      }
+    });
+    assert.deepEqual(readFileSync(file('root.key')), content);
+    assert.ok(!existsSync(file('root.key.previous')) && !existsSync(file('root.sealed')));
+  });
+
+  test('is not discarded while the database still needs its key', async () => {
+    assert.equal((await run('rotate', 'root', '--prepare')).code, 0);
+    const refused = await run('custody', 'discard', '--file', file('root.key.previous'));
+    assert.ok(refused.code === 1 && /complete its rotation first/.test(refused.err), refused.err);
+    assert.ok(existsSync(file('root.key.previous')));
+    assert.equal((await run('rotate', 'root')).code, 0);
+    assert.equal((await runWithSettings(variables, 'account', 'list')).code, 0);
   });
 });
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
-import { existsSync, readFileSync } from 'node:fs';
+import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
+import { existsSync, linkSync, readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { Authentication } from '../../src/accounts/authentication.ts';
 import type { OpenCore } from '../../src/core.ts';
-import { keyCheckValue } from '../../src/crypto/custody.ts';
+import { previousPath } from '../../src/crypto/custody/replacement.ts';
+import { type Custody, keyCheckValue } from '../../src/crypto/custody.ts';
 import { UnsealError } from '../../src/crypto/seal.ts';
+import { replaceAtomically } from '../../src/crypto/secret-file.ts';
 import type { KeyScope } from '../../src/crypto/wrapped-key.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
@@ -412,6 +415,91 @@ for (const kind of KINDS) {
       const after = await vault.open();
       assert.equal(keyCheckValue(after.root), done.checkValue);
       assert.ok(await opens(after));
+    });
+  });
+
+  describe(`rotations of the root key that meet over ${kind}`, { timeout: 120_000 }, () => {
+    let vault: RotatingVault;
+    before(async () => {
+      vault = await newRotatingVault(kind);
+      await vault.open();
+    });
+    after(() => vault.end());
+
+    const writeRootKey = (key: KeyObject): void =>
+      replaceAtomically(vault.rootKeyFile, `${key.export().toString('hex')}\n`);
+    /** Opens the vault when no replacement is unfinished. */
+    const openRotatable = async (): Promise<OpenCore> => {
+      const core = await vault.open();
+      await destroyFormerRootKey(vault.services(core), ORIGIN, { now: true });
+      return core;
+    };
+
+    test('one that begins between the steps of another changes nothing', async () => {
+      const [first, second] = [await vault.open(), await vault.open()];
+      const [linked, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const custody: Custody = {
+        ...first.custody,
+        // The disk hangs between the two steps of the replacement.
+        replaceRootKey: async (next) => {
+          linkSync(vault.rootKeyFile, previousPath(vault.rootKeyFile));
+          linked.resolve();
+          await resumed.promise;
+          writeRootKey(next);
+        },
+      };
+      const rotating = rotateRootKey({ ...vault.services(first), custody }, ORIGIN);
+      await linked.promise;
+      await assert.rejects(
+        rotateRootKey(vault.services(second), ORIGIN),
+        /another command is changing the files of the root key/,
+      );
+      resumed.resolve();
+      const done = await rotating;
+      assert.equal(done.state, 'rotated');
+      assert.equal(keyCheckValue((await vault.open()).root), done.checkValue);
+    });
+
+    test('one that opened the vault before another replaces nothing', async () => {
+      const stale = await openRotatable();
+      await rotateRootKey(vault.services(await vault.open()), ORIGIN);
+      await openRotatable();
+      await assert.rejects(
+        rotateRootKey(vault.services(stale), ORIGIN),
+        /another command replaced the root key meanwhile/,
+      );
+      assert.ok(!existsSync(previousPath(vault.rootKeyFile)));
+    });
+
+    test('one whose key another machine has overwritten commits nothing, and a repeat continues with the other key', async () => {
+      const core = await openRotatable();
+      const other = createSecretKey(randomBytes(32));
+      const custody: Custody = {
+        ...core.custody,
+        replaceRootKey: async (next) => {
+          await core.custody.replaceRootKey(next);
+          writeRootKey(other);
+        },
+      };
+      await assert.rejects(
+        rotateRootKey({ ...vault.services(core), custody }, ORIGIN),
+        /custody has another root key than the one that was prepared/,
+      );
+      const opened = await vault.open();
+      assert.equal(keyCheckValue(opened.root), keyCheckValue(core.root));
+      const done = await rotateRootKey(vault.services(opened), ORIGIN);
+      assert.deepEqual([done.state, done.checkValue], ['rotated', keyCheckValue(other)]);
+      assert.equal(keyCheckValue((await vault.open()).root), keyCheckValue(other));
+    });
+
+    test('one whose key only the memory of a node has commits nothing', async () => {
+      const core = await openRotatable();
+      const custody: Custody = { ...core.custody, readKeyCheckValue: () => 'ffffffff' };
+      await assert.rejects(
+        rotateRootKey({ ...vault.services(core), custody }, ORIGIN),
+        /custody has another root key than the one that was prepared/,
+      );
+      assert.equal(keyCheckValue((await vault.open()).root), keyCheckValue(core.root));
     });
   });
 

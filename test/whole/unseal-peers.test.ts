@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { createSecretKey, randomBytes, X509Certificate } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { connect } from 'node:tls';
+import { connect, createServer as createTlsServer } from 'node:tls';
 import type { UnsealPeer, UnsealPeersSettings } from '../../src/config.ts';
 import { createCa, createServerCertificate } from '../../src/crypto/certificate.ts';
+import type { RootKeys } from '../../src/crypto/custody.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import { fetchFromPeer, listenForPeers, type PeerListener } from '../../src/unseal-peers.ts';
 import { fingerprintOf } from '../fixtures/unseal-peers.ts';
@@ -119,6 +120,33 @@ describe('nodes that unseal each other', () => {
       assert.ok(fetched?.root.equals(roots.root));
     } finally {
       await giving.close();
+    }
+  });
+
+  test('ask the next one after a pinned one that sends something else than a root key', async () => {
+    const short = Buffer.alloc(16).toString('base64');
+    const right = roots.root.export().toString('base64');
+    for (const line of ['no json', 'null', `{"root":"${short}"}`, `{"root":"${right}","previous":"${short}"}`]) {
+      const identity = {
+        cert: readFileSync(join(folder, 'stranger.pem')),
+        key: readFileSync(join(folder, 'stranger.key')),
+      };
+      const server = createTlsServer(identity, (socket) => {
+        socket.on('error', () => socket.destroy());
+        socket.once('data', () => socket.end(`${line}\n`));
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port: other } = server.address() as AddressInfo;
+      let malformed = 0;
+      let found: RootKeys | undefined;
+      try {
+        for (const each of [{ ...peer('stranger'), port: other }, peer('giver')])
+          found ??= await fetchFromPeer(settings('taker', []), each, CEREMONY, () => malformed++);
+      } finally {
+        await new Promise((resolve) => server.close(resolve));
+      }
+      assert.ok(found?.root.equals(roots.root) && found.previous?.equals(roots.previous), line);
+      assert.equal(malformed, 1, line);
     }
   });
 

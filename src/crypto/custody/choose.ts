@@ -2,7 +2,7 @@ import { relative } from 'node:path';
 import type { Custody, CustodyKind } from '../custody.ts';
 import { resolveGroupId } from '../group-access.ts';
 import { awsKmsSealing, type KmsKey } from './aws-kms.ts';
-import { custodiansCustody } from './custodians-file.ts';
+import { custodiansCustody, type UnsealedSource } from './custodians-file.ts';
 import { keyFileCustody } from './key-file.ts';
 import { fetchRootKeys, type SocketPlace, sendNextRootKey } from './local-socket.ts';
 import { passphraseSealing } from './passphrase.ts';
@@ -65,10 +65,11 @@ export function openCustody(options: CustodyOptions, ask?: AskSecret): Custody {
   }
   if (kind === 'awskms') return sealedFileCustody(file, awsKmsSealing(options.kms as KmsKey, libraries), group);
   const place = socketPlaceOf(options);
-  return custodiansCustody(file, {
+  const source: UnsealedSource = {
     open: () => fetchRootKeys(place),
     replaceRootKey: (next) => sendNextRootKey(place, next),
-  });
+  };
+  return custodiansCustody(file, source, group);
 }
 
 const toSource = (options: CustodyOptions, what: string, credential: string): SecretSource => ({

@@ -169,7 +169,7 @@ function assertCeremonyHeld(file: string): void {
     );
 }
 
-/** Notes that a custodian proved that the share opens. */
+/** Notes that a custodian proved that the share opens. Callers exclude those that replace the file. */
 export function noteAcknowledgement(file: string, index: number, group?: number): void {
   const content = readSealedRootKey(file, 'custodians', group);
   const acknowledged = [...new Set([...readAcknowledged(content.sealed), index])].sort((one, other) => one - other);
@@ -191,7 +191,10 @@ export async function openWithIdentity(file: string, identity: Uint8Array, group
   return { root, previous: await open(former) };
 }
 
-/** Seals another root key for the same custodians, and keeps the present file until the replacement is finished. */
+/**
+ * Seals another root key for the same custodians, and keeps the present file until the replacement is finished. Callers exclude one
+ * another.
+ */
 export async function replaceForCustodians(file: string, next: KeyObject, group?: number): Promise<void> {
   const { ceremony, acknowledged } = readCustodiansFile(file, group);
   const context = { kind: 'custodians', keyCheckValue: keyCheckValue(next) } as const;
@@ -212,7 +215,7 @@ export interface UnsealedSource {
 }
 
 /** Custody by custodians. */
-export const custodiansCustody = (file: string, source: UnsealedSource): Custody => ({
+export const custodiansCustody = (file: string, source: UnsealedSource, group?: number): Custody => ({
   kind: 'custodians',
   file,
   exists: () => existsSync(file),
@@ -221,6 +224,7 @@ export const custodiansCustody = (file: string, source: UnsealedSource): Custody
     assertCeremonyHeld(file);
     return source.open();
   },
+  readKeyCheckValue: () => readCustodiansFile(file, group).keyCheckValue,
   replaceRootKey: (next) => source.replaceRootKey(next),
   finishReplacement: () => destroyPrevious(file),
 });

@@ -171,6 +171,33 @@ describe('shares', () => {
     assert.equal(await collector.add(trial.share(2), 'tls 10.0.0.1'), undefined);
   });
 
+  test('are taken by the socket, however many addresses of the network gave wrong ones', async () => {
+    const collector = collectorFor(trial.file);
+    const wrong = (): Share => ({ ...trial.share(1), share: new Uint8Array(33) });
+    for (let source = 0; source < LIMITS.unsealSources; source++)
+      await assert.rejects(collector.add(wrong(), `tls 10.0.${source >> 8}.${source & 255}`), /is wrong/);
+    await assert.rejects(collector.add(trial.share(1), 'tls 192.0.2.1'), /too many wrong shares/);
+    for (let tries = 0; tries < LIMITS.unsealFailures; tries++)
+      await assert.rejects(collector.add(wrong(), 'socket uid:1'), /is wrong/);
+    await assert.rejects(collector.add(trial.share(1), 'socket uid:1'), /too many wrong shares/);
+    assert.equal(await collector.add(trial.share(1), 'socket uid:2'), undefined);
+    const unsealing = await collector.add(trial.share(2), 'socket uid:2');
+    assert.ok(unsealing?.roots.root.equals(root));
+  });
+
+  test('are counted by network of IPv6, and by address of IPv4', async () => {
+    const collector = collectorFor(trial.file);
+    const wrong = (): Share => ({ ...trial.share(1), share: new Uint8Array(33) });
+    for (let tries = 0; tries < LIMITS.unsealFailures; tries++) {
+      await assert.rejects(collector.add(wrong(), `tls 2001:db8::${tries + 1}`), /is wrong/);
+      await assert.rejects(collector.add(wrong(), 'tls ::ffff:10.0.0.1'), /is wrong/);
+    }
+    for (const source of ['tls 2001:db8::ff', 'tls ::ffff:10.0.0.1', 'tls 10.0.0.1'])
+      await assert.rejects(collector.add(trial.share(1), source), /too many wrong shares/, source);
+    for (const source of ['tls 2001:db8:0:1::1', 'tls ::ffff:10.0.0.2'])
+      assert.equal(await collector.add(trial.share(1), source), undefined, source);
+  });
+
   test('do not open a root key file whose custodians were changed', async () => {
     const { file, share } = await hold();
     const content = JSON.parse(readFileSync(file, 'utf8'));

@@ -1,7 +1,7 @@
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { closeSync, existsSync, fstatSync, openSync, readFileSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { type Custody, CustodyError, generateRootKey } from '../custody.ts';
+import { type Custody, CustodyError, generateRootKey, keyCheckValue } from '../custody.ts';
 import { shareWithGroup } from '../group-access.ts';
 import { createIfAbsent } from '../secret-file.ts';
 import { destroyPrevious, GROUP_READABLE_FILE, previousPath, replaceFile } from './replacement.ts';
@@ -22,6 +22,7 @@ export const keyFileCustody = (file: string, group?: number): Custody => ({
       previous: existsSync(previous) ? readRootKey(previous, group) : undefined,
     };
   },
+  readKeyCheckValue: () => keyCheckValue(readRootKey(file, group)),
   replaceRootKey: async (next) => replaceFile(file, formatRootKey(next), group),
   finishReplacement: () => destroyPrevious(file),
 });

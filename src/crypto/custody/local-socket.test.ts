@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { createSecretKey, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -11,6 +12,7 @@ import { CustodyError, type RootKeys, SealedError } from '../custody.ts';
 import {
   callLocalSocket,
   fetchRootKeys,
+  isPlacedByOwner,
   type OpenSocket,
   openLocalSocket,
   type SocketService,
@@ -178,6 +180,55 @@ describe('the local socket', () => {
     const long = { path: join(folder, 'x'.repeat(100), 's'), group: undefined };
     await assert.rejects(openLocalSocket(long, service), /CARDVAULT_SOCKET/);
     await assert.rejects(callLocalSocket(long, { command: 'status' }), /CARDVAULT_SOCKET/);
+  });
+
+  test('is in a folder of the group where no member replaces the entry of another', async () => {
+    const shared = { ...place(), group: process.getegid?.() };
+    const modeOf = (path: string): number => statSync(path).mode & 0o7777;
+    open = await openLocalSocket(shared, service);
+    assert.deepEqual([modeOf(dirname(shared.path)), modeOf(shared.path)], [0o3770, 0o660]);
+    assert.ok((await fetchRootKeys(shared)).root.equals(roots.root));
+    await open.close();
+    // An earlier version created it with this mode.
+    chmodSync(dirname(shared.path), 0o2770);
+    open = await openLocalSocket(shared, service);
+    assert.equal(modeOf(dirname(shared.path)), 0o3770);
+  });
+
+  test('is used only when the owner of its folder, root or the user itself opened it', () => {
+    const [owner, user] = [61_001, 61_004];
+    const folder = { uid: owner, mode: 0o43770 };
+    const socket = (uid: number) => ({ uid, mode: 0o140660 });
+    for (const uid of [owner, 0, user]) assert.ok(isPlacedByOwner(socket(uid), folder, user), `${uid}`);
+    assert.equal(isPlacedByOwner(socket(MEMBER), folder, user), false);
+    // The folder of a member in the data directory, where members may write as well.
+    assert.equal(isPlacedByOwner({ uid: MEMBER, mode: 0o43770 }, { uid: owner, mode: 0o42770 }, user), false);
+    assert.equal(isPlacedByOwner(socket(MEMBER), { uid: 0, mode: 0o41777 }, user), false);
+    assert.ok(isPlacedByOwner({ uid: owner, mode: 0o43770 }, { uid: 0, mode: 0o40755 }, user));
+  });
+
+  test('is not replaced by a member of the group', { skip: cannotChangeUser }, async () => {
+    chmodSync(folder, 0o755);
+    const shared = { ...place(), group: GROUP };
+    open = await openLocalSocket(shared, service);
+    const argumentsOf = (script: string): string[] => [...asUser(MEMBER, `--groups=${GROUP}`), '--eval', script];
+    const path = JSON.stringify(shared.path);
+    const rename = `require('node:fs').renameSync(${path}, ${path} + '.moved')`;
+    assert.notEqual(spawnSync('setpriv', argumentsOf(rename), { env: {} }).status, 0);
+    assert.ok(await callLocalSocket(shared, { command: 'status' }));
+    await open.close();
+    const listen = `require('node:net').createServer().listen(${path}, () => console.log('listening'))`;
+    const member = spawn('setpriv', argumentsOf(listen), { env: {}, stdio: ['ignore', 'pipe', 'inherit'] });
+    try {
+      await once(member.stdout, 'data');
+      assert.equal(statSync(shared.path).uid, MEMBER);
+      await assert.rejects(callLocalSocket(shared, { command: 'status' }), /was opened by another user/);
+    } finally {
+      member.kill('SIGKILL');
+      await once(member, 'exit');
+    }
+    open = await openLocalSocket(shared, service);
+    assert.ok(await callLocalSocket(shared, { command: 'status' }), 'the service replaces the socket that was left');
   });
 
   test('admits the members of a group, each proven, and no other user', { skip: cannotChangeUser }, async () => {

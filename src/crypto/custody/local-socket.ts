@@ -11,6 +11,7 @@ import {
   openSync,
   readSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
@@ -25,6 +26,8 @@ import type { SealedShare } from './share-transport.ts';
 /**
  * The socket by which commands on the machine reach the node that has the root key, or gathers shares of it. It is in a
  * folder of its own that only the user of the service can enter; `CARDVAULT_ROOT_KEY_GROUP` adds the members of a group.
+ * The members write to that folder. Its sticky bit keeps them from replacing the socket of the service, and the client
+ * uses no socket that one of them opened.
  *
  * Node cannot ask the system for the user of a connection. So the client proves its user: the server sends a random
  * nonce, the client creates a file in that folder with the nonce as content, and the owner of that file is the user. Only
@@ -60,12 +63,16 @@ export interface SocketPlace {
 
 const NONCE_BYTES = 32;
 const USER_FOLDER = 0o700;
-const GROUP_FOLDER = 0o2770;
+const GROUP_FOLDER = 0o3770;
 const USER_SOCKET = 0o600;
 const GROUP_SOCKET = 0o660;
 const PROOF_FILE = 0o644;
 const GROUP = 0o070;
 const OTHERS = 0o007;
+const GROUP_WRITES = 0o020;
+const NOT_OWNER_WRITES = 0o022;
+const STICKY = 0o1000;
+const MODE = 0o7777;
 /** A longer path does not fit into the address of a socket. */
 const MAX_PATH_BYTES = 103;
 
@@ -123,6 +130,20 @@ function prepareFolder({ path, group }: SocketPlace): void {
     }
   }
   assertFolderProtected(folder, group);
+  protectFromGroup(folder);
+}
+
+/** Lets members of the group remove or rename in the folder only what they created. Throws when another user owns it. */
+function protectFromGroup(folder: string): void {
+  const { mode, uid } = lstatSync(folder);
+  if ((mode & GROUP_WRITES) === 0) return;
+  const user = process.geteuid?.();
+  if (user !== 0 && uid !== user)
+    throw new SocketError(
+      `the folder of the socket, ${folder}, belongs to another user, who could replace the socket: run this command as that user, or give the folder to the user of the service (chown)`,
+    );
+  // Earlier versions created it without the sticky bit.
+  if ((mode & STICKY) === 0) chmodSync(folder, (mode & MODE) | STICKY);
 }
 
 /** Throws when a user other than this one, root and the group could enter the folder or replace the socket. */
@@ -136,6 +157,37 @@ function assertFolderProtected(folder: string, group: number | undefined): void 
     throw new SocketError(
       `the folder of the socket, ${folder}, must belong to the user of the service and be closed to others; run: chmod 700 ${folder}`,
     );
+}
+
+/** The owner and the mode of a file, a socket or a folder. */
+interface Ownership {
+  readonly uid: number;
+  readonly mode: number;
+}
+
+/**
+ * True when the owner of the folder, root or `user` created the entry. A user who may write to the folder can create
+ * entries there, but none that belongs to another user.
+ */
+export const isPlacedByOwner = (entry: Ownership, folder: Ownership, user: number | undefined): boolean =>
+  (folder.mode & NOT_OWNER_WRITES) === 0 || [0, folder.uid, user].includes(entry.uid);
+
+/**
+ * Throws when a member of the group may have opened the socket. The folders above count as far as members may write to
+ * them, because a member could replace a folder there.
+ */
+function assertPlacedByService(path: string): void {
+  const user = process.geteuid?.();
+  let entry: Ownership | undefined = lstatSync(path, { throwIfNoEntry: false });
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    const parent: Ownership = statSync(folder);
+    if (entry === undefined || !isPlacedByOwner(entry, parent, user))
+      throw new SocketError(
+        `the socket ${path} was opened by another user than the one of the service: end that process, and remove the socket`,
+      );
+    if ((parent.mode & NOT_OWNER_WRITES) === 0 || folder === dirname(folder)) return;
+    entry = parent;
+  }
 }
 
 /** A process that was killed leaves its socket, to which no connection succeeds. */
@@ -273,8 +325,9 @@ export async function callLocalSocket(
   assertPathFits(path);
   const folder = dirname(path);
   if (!existsSync(path)) return undefined;
-  // A socket that another user opened would get the shares.
+  // A socket that another user opened would get the shares, and could pass on the proof for a connection of its own.
   assertFolderProtected(folder, group);
+  assertPlacedByService(path);
   const socket = connect(path);
   try {
     const isConnected = await new Promise<boolean>((resolve) => {
@@ -282,6 +335,8 @@ export async function callLocalSocket(
       socket.once('error', () => resolve(false));
     });
     if (!isConnected) return undefined;
+    // Another user may have opened it between the first check and the connection.
+    assertPlacedByService(path);
     socket.on('error', () => socket.destroy());
     socket.setTimeout(LIMITS.socketMs, () => socket.destroy());
     const { nonce } = parseLine(await readLine(socket));

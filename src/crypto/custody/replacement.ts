@@ -23,7 +23,8 @@ export const previousPath = (file: string): string => `${file}.previous`;
 
 /**
  * Replaces the file of a root key, and keeps the present one as `FILE.previous`. A crash before the last step leaves two
- * names of one file, with which the next attempt continues.
+ * names of one file, with which the next attempt continues. Callers exclude one another, because a concurrent replacement between
+ * its steps looks the same.
  */
 export function replaceFile(file: string, content: string, group: number | undefined): void {
   const previous = previousPath(file);

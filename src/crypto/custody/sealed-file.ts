@@ -147,6 +147,7 @@ export function sealedFileCustody(file: string, sealing: Sealing, group?: number
       const previous = previousPath(file);
       return { root: await openFile(file), previous: existsSync(previous) ? await openFile(previous) : undefined };
     },
+    readKeyCheckValue: () => readSealedRootKey(file, kind, group).keyCheckValue,
     replaceRootKey: async (next) => replaceFile(file, await sealRootKey(next, sealing), group),
     finishReplacement: () => destroyPrevious(file),
   };

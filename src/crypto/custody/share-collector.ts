@@ -1,5 +1,6 @@
 import type { MonotonicClock } from '../../kernel/clock.ts';
 import { LIMITS } from '../../kernel/limits.ts';
+import { subscriberNetwork } from '../../kernel/network.ts';
 import { CustodyError, type RootKeys } from '../custody.ts';
 import { openWithIdentity, readCustodiansFile, shareCheckValue } from './custodians-file.ts';
 
@@ -45,17 +46,36 @@ interface CollectorOptions {
   readonly clock: MonotonicClock;
 }
 
+/** Counts wrong shares by source, until none was given for `unsealMs`. Times are in milliseconds. */
+class WrongShares {
+  readonly #bySource = new Map<string, number>();
+  #lastAt = Number.NEGATIVE_INFINITY;
+
+  /** True when the source gave too many, or when no further source is counted. */
+  isLimited(source: string, now: number): boolean {
+    const counts = this.#bySource;
+    if (now - this.#lastAt > LIMITS.unsealMs) counts.clear();
+    const isFull = counts.size >= LIMITS.unsealSources && !counts.has(source);
+    return isFull || (counts.get(source) ?? 0) >= LIMITS.unsealFailures;
+  }
+
+  add(source: string, now: number): void {
+    this.#lastAt = now;
+    this.#bySource.set(source, (this.#bySource.get(source) ?? 0) + 1);
+  }
+}
+
 /**
  * Gathers shares until they open the root key. A wrong share is rejected alone, by its check value. Shares are cleared
  * when they were combined, and when too much time has passed since the first one. Each source has a limited number of
- * wrong shares.
+ * wrong shares. A source is `socket USER` or `tls ADDRESS`.
  */
 export class ShareCollector {
   readonly #options: CollectorOptions;
   readonly #held = new Map<number, HeldShare>();
-  readonly #rejectedBySource = new Map<string, number>();
+  /** The socket has its own counts, because an attacker in the network may have more addresses than are counted. */
+  readonly #wrong = { socket: new WrongShares(), network: new WrongShares() };
   #firstAt = 0;
-  #rejectedAt = Number.NEGATIVE_INFINITY;
   #rejected = 0;
 
   constructor(options: CollectorOptions) {
@@ -124,18 +144,27 @@ export class ShareCollector {
   }
 
   #assertMayTry(source: string): void {
-    const counts = this.#rejectedBySource;
-    if (this.#options.clock() - this.#rejectedAt > LIMITS.unsealMs) counts.clear();
-    const isFull = counts.size >= LIMITS.unsealSources && !counts.has(source);
-    if (isFull || (counts.get(source) ?? 0) >= LIMITS.unsealFailures)
+    if (this.#wrongBeside(source).isLimited(toCountedSource(source), this.#options.clock()))
       throw new CustodyError(`too many wrong shares; try again in ${LIMITS.unsealMs / 60_000} minutes`);
   }
 
   #reject(source: string): void {
     this.#rejected++;
-    this.#rejectedAt = this.#options.clock();
-    this.#rejectedBySource.set(source, (this.#rejectedBySource.get(source) ?? 0) + 1);
+    this.#wrongBeside(source).add(toCountedSource(source), this.#options.clock());
   }
+
+  /** Returns the counts of the sources that share a limit with this one. */
+  #wrongBeside(source: string): WrongShares {
+    return this.#wrong[source.startsWith('socket ') ? 'socket' : 'network'];
+  }
+}
+
+/** Returns the user of the socket, or the network of the address: a subscriber has 2^64 addresses of IPv6. */
+function toCountedSource(source: string): string {
+  const [, address] = /^tls (.+)$/.exec(source) ?? [];
+  if (address === undefined) return source;
+  // A listener of both kinds names an IPv4 address in the first form; all of these would be one network of IPv6.
+  return subscriberNetwork(address.replace(/^::ffff:(?=[0-9.]+$)/i, '').replace(/%.*$/, ''));
 }
 
 /** Clears the shares. */

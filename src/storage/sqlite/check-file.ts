@@ -20,6 +20,12 @@ export function checkBackup(path: string): string | undefined {
   }
 }
 
+/** True when SQLite reports that another connection has a lock. */
+export function isLockedByAnother(error: unknown): boolean {
+  const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
+  return code === SQLITE_BUSY || code === SQLITE_LOCKED;
+}
+
 /** True when another process has the file open. In WAL mode each holds a shared lock as long as it runs. */
 export function isInUse(path: string): boolean {
   let database: DatabaseSync | undefined;
@@ -29,8 +35,7 @@ export function isInUse(path: string): boolean {
     return false;
   } catch (error) {
     // Any other error is a fault of the file, which a restore replaces.
-    const code = ((error as { errcode?: number }).errcode ?? 0) & 0xff;
-    return code === SQLITE_BUSY || code === SQLITE_LOCKED;
+    return isLockedByAnother(error);
   } finally {
     database?.close();
   }

@@ -11,7 +11,10 @@ import {
 } from 'node:fs';
 import { link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { systemRandom } from '../../crypto/random.ts';
 import type { SadKeyStore, WrappedSadKey } from '../../crypto/sad-keys.ts';
+import { KEY_ID_BYTES } from '../../crypto/seal.ts';
+import { HOUR } from '../../kernel/clock.ts';
 import type { Environment } from '../../kernel/environment.ts';
 import { StorageError } from '../database.ts';
 
@@ -28,12 +31,16 @@ export const sadKeyFolder = (databaseFile: string): string => `${databaseFile}.s
 
 /**
  * Keys of hours of expiry, each in a separate file: `sandbox-493021` while it is open, and with the time of closing and
- * its id once it is closed. A file gets its name when all of it is on disk, by a link that fails when the name exists:
+ * an id of the file once it is closed. A file gets its name when all of it is on disk, by a link that fails when the name exists:
  * the first of several processes wins, and no crash leaves an incomplete key. A key is overwritten before its file is
  * removed.
+ *
+ * The content alone says which key a file has. Between the moments at which a process reads and renames a file, others may have
+ * renamed that one and created the next one of its name: that key is closed instead, under a name that replaces no other key.
  */
 export class SadKeyFiles implements SadKeyStore {
   readonly #folder: string;
+  readonly #random = systemRandom();
   #clearedDrafts: Promise<void> | undefined;
 
   constructor(databaseFile: string) {
@@ -45,7 +52,7 @@ export class SadKeyFiles implements SadKeyStore {
       const name = openName({ environment, period });
       const found = await this.#read(name);
       // A damaged file must not block the next key of the period.
-      if (found === 'damaged') await this.#moveOver(name, `${name}.damaged`);
+      if (found === 'damaged') await this.#setAside(name);
       return found === 'damaged' ? undefined : found;
     });
   }
@@ -56,8 +63,7 @@ export class SadKeyFiles implements SadKeyStore {
 
   list(): Promise<WrappedSadKey[]> {
     return this.#guarded(async () => {
-      const names = await readdir(this.#folder).catch(ifMissing([]));
-      const keys = await Promise.all(names.filter(isKeyName).map((name) => this.#read(name)));
+      const keys = await Promise.all((await this.#listNames()).map((name) => this.#read(name)));
       return keys.filter((key) => key !== undefined && key !== 'damaged');
     });
   }
@@ -102,16 +108,36 @@ export class SadKeyFiles implements SadKeyStore {
       const name = openName(key);
       const found = await this.#read(name);
       if (found === undefined || found === 'damaged' || found.id !== key.id) return;
-      await this.#moveOver(name, nameOf({ ...key, closedAt: at }));
+      await this.#moveOver(name, nameOf({ ...key, id: this.#uniqueId(), closedAt: at }));
     });
   }
 
-  destroy(key: WrappedSadKey): Promise<void> {
+  destroy({ id }: WrappedSadKey): Promise<void> {
     return this.#guarded(async () => {
-      await overwrite(join(this.#folder, nameOf(key)));
-      await rm(join(this.#folder, nameOf(key)), { force: true });
+      for (const name of await this.#listNames()) await destroyFile(join(this.#folder, name), id);
       await syncFolder(this.#folder);
     });
+  }
+
+  /** Returns an id that no file has in its name, so that a file that is renamed to it replaces no key. */
+  #uniqueId(): string {
+    return Buffer.from(this.#random.bytes(KEY_ID_BYTES)).toString('hex');
+  }
+
+  async #listNames(): Promise<string[]> {
+    return (await readdir(this.#folder).catch(ifMissing([]))).filter(isKeyName);
+  }
+
+  /**
+   * Another process may have set the file aside as well, and have created a key since: captures may name that key, which counts
+   * as closed with its period.
+   */
+  async #setAside(name: string): Promise<void> {
+    const aside = `${name}.${this.#uniqueId()}.damaged`;
+    await this.#moveOver(name, aside);
+    const content = await readFile(join(this.#folder, aside), 'utf8').catch(ifMissing(''));
+    const key = parseKey(name, content);
+    if (key !== 'damaged') await this.#moveOver(aside, nameOf({ ...key, closedAt: (key.period + 1) * HOUR }));
   }
 
   async #read(name: string): Promise<WrappedSadKey | 'damaged' | undefined> {
@@ -194,16 +220,20 @@ export function removeSadKeys(folder: string): void {
   rmdirSync(folder);
 }
 
-async function overwrite(path: string): Promise<void> {
+/** Overwrites and removes the file if it contains the key with this id. */
+async function destroyFile(path: string, id: string): Promise<void> {
   const handle = await open(path, 'r+').catch(ifMissing(undefined));
   if (handle === undefined) return;
   try {
+    const { id: present } = objectIn(await handle.readFile('utf8'));
+    if (present !== id) return;
     const { size } = await handle.stat();
     await handle.write(Buffer.alloc(size), 0, size, 0);
     await handle.sync();
   } finally {
     await handle.close();
   }
+  await rm(path, { force: true });
 }
 
 /** A new or removed name is durable only when its folder is. */

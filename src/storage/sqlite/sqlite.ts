@@ -1,7 +1,6 @@
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { backup } from 'node:sqlite';
 import type { MessagePort } from 'node:worker_threads';
 import type { DigestKeys } from '../../crypto/digest-keys.ts';
 import { AccountNumbers, type StoredUnit } from '../account-numbers.ts';
@@ -9,6 +8,7 @@ import { withAdditions } from '../additions.ts';
 import {
   type CommitResult,
   type Driver,
+  integer,
   isWellFormed,
   type RewriteReport,
   type Row,
@@ -25,6 +25,7 @@ import { assertNoInterruptedRestore } from './restore.ts';
 import { Writer } from './writer.ts';
 import type { Order, Reply, Request } from './writer-thread.ts';
 
+const COUNT_TABLES = "select count(*) as tables from sqlite_schema where type = 'table'";
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 /** A request to the writer that has no reply yet. Results are absent where all units are committed. */
@@ -60,10 +61,8 @@ export class SqliteDatabase implements Driver {
   #reader: Connection | undefined;
   #broken: StorageError | undefined;
   #onBroken: (error: StorageError) => void = () => undefined;
-  /**
-   * True when something was erased since the last scrub. It may also have been before a crash, so it starts as true.
-   */
-  #needsScrub = true;
+  /** True when a unit of this driver has erased something since the last scrub. */
+  #hasErased = false;
   #closing = false;
 
   /** `port`: from `connectWriter` of the thread that has opened the file; absent: this one starts the writer. */
@@ -158,33 +157,42 @@ export class SqliteDatabase implements Driver {
     return unit.scrubAfterCommit === true ? this.#commitErasing(unit) : this.#group.commit(unit);
   }
 
+  /** The writer scrubs also when another process has committed, or a former one before it crashed: either may have erased something. */
   async scrub(): Promise<void> {
-    if (!this.#needsScrub) return;
-    this.#needsScrub = false;
+    const hasErased = this.#hasErased;
+    this.#hasErased = false;
     try {
-      await this.#send({ kind: 'scrub' });
+      await this.#send({ kind: 'scrub', hasErased });
     } catch (error) {
-      this.#needsScrub = true;
+      this.#hasErased ||= hasErased;
       throw error;
     }
   }
 
-  /** SQLite overwrites deleted rows when it deletes them (`secure_delete`), so that only the log has to be cleared. */
+  /**
+   * SQLite overwrites a deleted row (`secure_delete`), but not the copies of it that it left in unused bytes of pages when it had
+   * moved the row from page to page before: up to two of a thousand do.
+   */
   async rewriteTables(): Promise<RewriteReport> {
-    await this.scrub();
-    return { tables: 0, visible: 0, flushed: true };
+    await this.#send({ kind: 'rewrite' });
+    const [counted = {}] = await this.read(COUNT_TABLES);
+    return { tables: integer(counted, 'tables'), visible: 0, flushed: true, isLogCleared: true };
   }
 
   async backup(path: string): Promise<void> {
-    closeSync(openSync(path, 'wx', USER_ONLY_FILE));
-    const source = new Connection(this.#path, { readOnly: true });
+    const file = openSync(path, 'wx', USER_ONLY_FILE);
     try {
-      // One snapshot for the entire copy: without it, every concurrent write would restart the copy.
-      source.database.exec('begin');
-      source.statement('select count(*) from sqlite_schema').get();
-      await backup(source.database, path);
+      const source = new Connection(this.#path, { readOnly: true });
+      try {
+        // It reads one snapshot, and writes rows: a copy of the pages would have what is left of deleted rows in them.
+        source.statement('vacuum into ?').run(path);
+      } finally {
+        source.close();
+      }
+      // SQLite does not flush it.
+      fsyncSync(file);
     } finally {
-      source.close();
+      closeSync(file);
     }
   }
 
@@ -192,6 +200,7 @@ export class SqliteDatabase implements Driver {
     if (this.#closing) return;
     await this.#accounts.idle();
     await this.#group.drained();
+    await this.#scrubErased();
     this.#closing = true;
     this.#reader?.close();
     if (this.#broken === undefined && this.#writer !== undefined) await this.#send({ kind: 'close' });
@@ -206,8 +215,16 @@ export class SqliteDatabase implements Driver {
     try {
       return await this.#group.commit(unit);
     } finally {
-      this.#needsScrub = true;
+      this.#hasErased = true;
     }
+  }
+
+  /**
+   * A command erases beside a service that may be idle, and has no periodic scrub. Where a reader prevents this one, that of the
+   * service follows.
+   */
+  async #scrubErased(): Promise<void> {
+    if (this.#hasErased) await this.scrub().catch(() => undefined);
   }
 
   #sendGroup(units: readonly StoredUnit[]): Promise<readonly GroupResult[] | undefined> {

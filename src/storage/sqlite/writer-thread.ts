@@ -17,7 +17,9 @@ export type Order =
   | { readonly kind: 'group'; readonly packed: Packed }
   | { readonly kind: 'migrate'; readonly migrations: readonly Migration[]; readonly now: number }
   | { readonly kind: 'journal-key'; readonly versions: readonly DigestKey[]; readonly current: number }
-  | { readonly kind: 'scrub' }
+  /** `hasErased`: false to scrub only when another process may have erased something. */
+  | { readonly kind: 'scrub'; readonly hasErased: boolean }
+  | { readonly kind: 'rewrite' }
   | { readonly kind: 'ping' }
   | { readonly kind: 'close' };
 
@@ -59,6 +61,8 @@ const ports = new Set<MessagePort>();
 let journalKey: DigestKeys | undefined;
 /** Only a write that succeeds shows that the fault is over, as with a full disk. */
 let lastGroupFailed = false;
+/** The version of the data at the last scrub; undefined before the first one of this process. */
+let scrubbedVersion: number | undefined;
 
 /** Returns what has arrived on all ports, the first request included. */
 function takeArrived(first: Arrived): Arrived[] {
@@ -131,7 +135,11 @@ async function obey(command: Command): Promise<void> {
       journalKey.replace(command.versions, command.current);
       break;
     case 'scrub':
-      await checkpoints.scrub();
+      await scrub(command.hasErased);
+      break;
+    case 'rewrite':
+      rewrite();
+      await scrub(true);
       break;
     case 'ping':
       if (lastGroupFailed) connection.database.exec(PROBE_WRITE);
@@ -140,6 +148,26 @@ async function obey(command: Command): Promise<void> {
     case 'close':
       await checkpoints.close();
       break;
+  }
+}
+
+/** SQLite changes the version of the data with each commit of another process, and not with those of this connection. */
+async function scrub(hasErased: boolean): Promise<void> {
+  // It is read before the log is cleared: what another process commits meanwhile is for the next scrub.
+  const version = Number(connection.read('pragma data_version', [])[0]?.['data_version']);
+  if (!hasErased && version === scrubbedVersion) return;
+  await checkpoints.scrub();
+  scrubbedVersion = version;
+}
+
+/** Writes all rows to new pages. Its temporary copy of them may be larger than the memory. */
+function rewrite(): void {
+  const { database } = connection;
+  database.exec('pragma temp_store = file');
+  try {
+    database.exec('vacuum');
+  } finally {
+    database.exec('pragma temp_store = memory');
   }
 }
 
