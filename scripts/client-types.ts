@@ -19,12 +19,21 @@ function typeOf(schema: JsonSchema, indent: string): string {
   const choices = schema['enum'] as readonly unknown[] | undefined;
   if (choices !== undefined) return choices.map((each) => JSON.stringify(each)).join(' | ');
   const alternatives = (schema['oneOf'] ?? schema['anyOf']) as readonly JsonSchema[] | undefined;
-  if (alternatives !== undefined) return [...new Set(alternatives.map((each) => typeOf(each, indent)))].join(' | ');
+  if (alternatives !== undefined) return typeOfAlternatives(alternatives, indent);
   const content = schema['contentSchema'] as JsonSchema | undefined;
   if (content !== undefined) return typeOf(content, indent);
   const { type } = schema;
   if (Array.isArray(type)) return type.map((each) => typeOf({ ...schema, type: each }, indent)).join(' | ');
   return typeOfKind(String(type), schema, indent);
+}
+
+/** Digits without a maximum are strings: a number of JavaScript drops leading zeros, and rounds a card number of 19 digits. */
+function typeOfAlternatives(alternatives: readonly JsonSchema[], indent: string): string {
+  const hasText = alternatives.some(({ type }) => type === 'string');
+  const isDigits = ({ type, maximum, enum: choices }: JsonSchema): boolean =>
+    hasText && type === 'integer' && maximum === undefined && choices === undefined;
+  const kept = alternatives.filter((each) => !isDigits(each));
+  return [...new Set(kept.map((each) => typeOf(each, indent)))].join(' | ');
 }
 
 function typeOfKind(type: string, schema: JsonSchema, indent: string): string {

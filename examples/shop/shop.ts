@@ -44,6 +44,13 @@ export interface Order {
   readonly events: string[];
 }
 
+/** The members that the shop reads of the event of a payment. */
+interface PaymentInfo {
+  readonly reference_code?: string;
+  readonly payment_id?: string;
+  readonly status?: string;
+}
+
 /** In cents. */
 const ITEMS: Readonly<Record<string, number>> = { 'A red chair': 12_500, 'A blue lamp': 4900 };
 const CURRENCY = 'USD';
@@ -179,8 +186,8 @@ export class Shop {
     response.writeHead(204).end();
     if (this.#handled.has(eventId)) return;
     this.#handled.add(eventId);
-    const info = event.data['transaction_info'] as { reference_code?: string; status?: string } | undefined;
-    const order = this.orders.get(info?.reference_code ?? '');
+    const info = event.data['transaction_info'] as PaymentInfo | undefined;
+    const order = this.#find(info);
     if (order === undefined) return;
     order.events.push(event.type);
     if (order.heardAt !== undefined && event.timestamp < order.heardAt) return;
@@ -188,6 +195,16 @@ export class Shop {
     if (event.type === 'payment.refunded') order.status = 'refunded';
     else if (event.type === 'payment.in_doubt') order.status = 'in doubt';
     else if (order.status !== 'refunded') this.#note(order, info?.status);
+  }
+
+  /**
+   * The reference finds the order of an event that comes before the response with the id of the payment. That id finds it where the
+   * reference came truncated, because it reads as a card number.
+   */
+  #find(info: PaymentInfo | undefined): Order | undefined {
+    const paymentId = info?.payment_id;
+    const isPaidBy = (order: Order): boolean => paymentId !== undefined && order.paymentId === paymentId;
+    return this.orders.get(info?.reference_code ?? '') ?? [...this.orders.values()].find(isPaidBy);
   }
 
   #note(order: Order, status: string | undefined): void {

@@ -50,7 +50,7 @@ class Caller {
       method,
       path: `${filled}${toSearch(query)}`,
       keyHeader: path.startsWith('/proxy/') ? 'ft-access-key' : 'x-api-key',
-      ...(body !== undefined && { body: JSON.stringify(body) }),
+      ...(body !== undefined && { body: toJson(body) }),
       ...rest,
       headers: toHeaders(headers),
     };
@@ -67,6 +67,20 @@ class Caller {
     const response: unknown = await this.call(id, params, body, options, parts);
     return (response as { readonly data: Data<Id> }).data;
   }
+}
+
+/**
+ * Throws a `TypeError` that does not contain the value for a number beyond 2^53 - 1, which JavaScript may have rounded before, and
+ * for one that is not finite, which JSON would have as `null`.
+ */
+const toJson = (body: unknown): string => JSON.stringify(body, assertExact);
+
+/** A replacer of `JSON.stringify` that replaces nothing. */
+function assertExact(_name: string, value: unknown): unknown {
+  if (typeof value !== 'number' && !(value instanceof Number)) return value;
+  const isExact = Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER;
+  if (!isExact) throw new TypeError('a number in the request has lost digits or is not finite: send it as a string');
+  return value;
 }
 
 /** Returns nothing for a query without any value. */
@@ -121,12 +135,15 @@ class Captures {
     return this.#caller.data('createCapture', {}, body, options);
   }
 
-  /** With the card number and sensitive data. */
+  /** With the card number and sensitive data. A number beyond 2^53 in `additional_info` loses digits: create it as a string. */
   retrieve(id: string, options?: CallOptions): Promise<Data<'retrieveCapture'>> {
     return this.#caller.data('retrieveCapture', { id }, undefined, options);
   }
 
-  /** Without sensitive data; `status` is `fail` when there is no such capture. */
+  /**
+   * Without sensitive data; `status` is `fail` when there is no such capture. A number beyond 2^53 in `additional_info` loses
+   * digits: create it as a string.
+   */
   inspect(id: string, options?: CallOptions): Promise<Data<'inspectCapture'>> {
     return this.#caller.data('inspectCapture', { id }, undefined, options);
   }
@@ -200,9 +217,12 @@ class PayloadProxy {
     this.#caller = caller;
   }
 
-  /** `payload`: JSON text is sent as it is, so that no digit of a number is lost; any other value as JSON. */
-  jose(payload: unknown, options: ProxyOptions = {}): Promise<Data<'proxyJose'>> {
-    const body = typeof payload === 'string' ? payload : JSON.stringify(payload);
+  /**
+   * `payload`: JSON text is sent as it is, so that no digit of a number is lost; any other value as JSON, without numbers beyond
+   * 2^53 - 1.
+   */
+  async jose(payload: unknown, options: ProxyOptions = {}): Promise<Data<'proxyJose'>> {
+    const body = typeof payload === 'string' ? payload : toJson(payload);
     return this.#caller.data('proxyJose', {}, undefined, options, { body, headers: headersOf(options) });
   }
 

@@ -71,8 +71,8 @@ export class ServiceError extends RefusedError {
 }
 
 /**
- * No response came. The effect of a write is unknown; the same call with the same `idempotencyKey` finds out, and never has a
- * second effect.
+ * No response came, or one that is longer than any of the interface. The effect of a write is unknown; the same call with the same
+ * `idempotencyKey` finds out, and never has a second effect.
  */
 export class ConnectionError extends CardvaultError {
   override readonly name: string = 'ConnectionError';
@@ -84,6 +84,9 @@ export class ConnectionError extends CardvaultError {
     this.idempotencyKey = idempotencyKey;
   }
 }
+
+/** The response is longer than any of the interface. The same request would get it again, so that it is not repeated. */
+export class ResponseTooLongError extends ConnectionError {}
 
 /** No complete response came within `timeoutMs`. */
 export class TimeoutError extends ConnectionError {

@@ -4,7 +4,7 @@ export type TokenizeCardsRequest = {
   /** The cards */
   readonly chd: readonly {
     /** Card number, 12 to 19 digits; blanks and dashes in a string are dropped. No digit of a number is lost. */
-    readonly card: string | number;
+    readonly card: string;
     /** Cardholder name */
     readonly name: string;
     /** Expiry, MM/YY */
@@ -102,13 +102,13 @@ export type CreateCaptureRequest = {
   /** Card data; at least one of card, cvv and track_2 */
   readonly chd: {
     /** Card number, 12 to 19 digits; blanks and dashes in a string are dropped. No digit of a number is lost. */
-    readonly card?: string | number | undefined;
+    readonly card?: string | undefined;
     /** Cardholder name */
     readonly name?: string | undefined;
     /** Expiry, MM/YY */
     readonly exp?: string | undefined;
     /** Security code of the card, 3 or 4 digits */
-    readonly cvv?: string | number | undefined;
+    readonly cvv?: string | undefined;
     /** Track 2 (ISO/IEC 7813), with or without sentinels */
     readonly track_2?: string | undefined;
   };
@@ -355,11 +355,11 @@ export type CreatePaymentRequest = {
   /** The card; each field is a value or exactly one placeholder */
   readonly card: {
     /** Card number, 12 to 19 digits; blanks and dashes in a string are dropped. No digit of a number is lost., or a placeholder: {{TOKEN:detokenize}}, {{CAPTURE:transaction}} */
-    readonly number: string | number | string;
+    readonly number: string;
     /** Expiry, MM/YYYY or MM/YY, or a placeholder: {{TOKEN:detokenize}}, {{CAPTURE:transaction}} */
     readonly expiration_date: string;
     /** Security code of the card, 3 or 4 digits, or a placeholder: {{TOKEN:detokenize}}, {{CAPTURE:transaction}} */
-    readonly security_code?: string | number | string | undefined;
+    readonly security_code?: string | undefined;
     /** Cardholder name, or a placeholder: {{TOKEN:detokenize}}, {{CAPTURE:transaction}} */
     readonly holder?: string | undefined;
   };

@@ -2,11 +2,11 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
-import { ConnectionError, type Refusal, TimeoutError, toRefusedError } from './errors.ts';
+import { ConnectionError, type Refusal, ResponseTooLongError, TimeoutError, toRefusedError } from './errors.ts';
 
 /** Settings of a client. */
 export interface ClientOptions {
-  /** Address of one environment, as `https://vault.example.com:8443`. */
+  /** Address of one environment, as `https://vault.example.com:8443`, without a path. */
   readonly baseUrl: string;
   /** The API key of that environment. */
   readonly apiKey: string;
@@ -66,8 +66,12 @@ interface Response {
 const DEFAULTS = { timeoutMs: 60_000, attemptTimeoutMs: 30_000, maxRetries: 4 };
 const FIRST_BACK_OFF_MS = 250;
 const LONGEST_BACK_OFF_MS = 8000;
-/** A longer response is none of the interface. */
-const MAX_RESPONSE_BYTES = 8 * 1024 * 1024;
+/**
+ * The longest response of the interface is that of a tokenization of 1,000 cards, because each of its records repeats all tags: 50
+ * of 255 characters, which take up to 6 bytes each (`\u0001`), with their quotes and a comma. The other members of a record take
+ * less than 2,000 bytes, most of them for the name of the API key.
+ */
+export const MAX_RESPONSE_BYTES = 1000 * (50 * (255 * 6 + 3) + 2000);
 
 /** Statuses after which the same request may succeed: in progress, too many, unavailable. */
 const RETRYABLE: ReadonlySet<number> = new Set([409, 429, 503]);
@@ -82,13 +86,16 @@ export class Transport {
   /** Throws a `TypeError` for a bad option. */
   constructor(options: ClientOptions, timing: Timing = SYSTEM_TIMING) {
     const base = URL.canParse(options.baseUrl) ? new URL(options.baseUrl) : undefined;
-    if (base?.protocol !== 'https:') throw new TypeError('baseUrl: expected https://HOST or https://HOST:PORT');
+    if (base === undefined || !isHttpsOrigin(base))
+      throw new TypeError('baseUrl: expected https://HOST or https://HOST:PORT');
     if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey: expected visible ASCII characters');
     this.#options = options;
     this.#timing = timing;
     this.#base = base;
     const ca = options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] };
-    this.#agent = new Agent({ keepAlive: true, maxSockets: 64, minVersion: 'TLSv1.2', ...ca });
+    // The certificate is verified whatever the environment of the process says.
+    const verified = { minVersion: 'TLSv1.2', rejectUnauthorized: true } as const;
+    this.#agent = new Agent({ keepAlive: true, maxSockets: 64, ...verified, ...ca });
   }
 
   /** Closes idle connections. */
@@ -113,7 +120,8 @@ export class Transport {
       if (!(outcome instanceof ConnectionError) && isSuccess(outcome)) return parse(outcome.text) as T;
       const error = outcome instanceof ConnectionError ? outcome : toRefusedError(toRefusal(outcome), idempotencyKey);
       const waits = backOff(attempt, error instanceof ConnectionError ? undefined : error.retryAfter, random);
-      const isRetryable = outcome instanceof ConnectionError || RETRYABLE.has(outcome.status);
+      const isTooLong = outcome instanceof ResponseTooLongError;
+      const isRetryable = outcome instanceof ConnectionError ? !isTooLong : RETRYABLE.has(outcome.status);
       const isInTime = now() + waits < deadline;
       if (!isRetryable || attempt >= retries || !isInTime || options.signal?.aborted === true) throw error;
       await wait(waits, options.signal).catch(() => {
@@ -150,11 +158,14 @@ export class Transport {
       });
       const fail = (error: Error): void => resolve(toConnectionError(error, timeout, idempotencyKey));
       outgoing.on('error', fail);
-      outgoing.on('response', (response) => collect(response, resolve, fail));
+      outgoing.on('response', (response) => collect(response, idempotencyKey, resolve, fail));
       outgoing.end(bytes);
     });
   }
 }
+
+/** The path of a request replaces that of the address, so that a request would go elsewhere than an address with a path says. */
+const isHttpsOrigin = ({ protocol, origin, href }: URL): boolean => protocol === 'https:' && href === `${origin}/`;
 
 /** Something between client and service could drop an empty header: a write without a key has an effect each time. */
 function assertKey(key: string): void {
@@ -172,13 +183,21 @@ function checkBody(outcome: Response | ConnectionError, key: string | undefined)
   return isObject ? outcome : new ConnectionError('the response is none of cardvault', key);
 }
 
-function collect(response: IncomingMessage, resolve: (response: Response) => void, fail: (error: Error) => void): void {
+function collect(
+  response: IncomingMessage,
+  key: string | undefined,
+  resolve: (outcome: Response | ConnectionError) => void,
+  fail: (error: Error) => void,
+): void {
   const chunks: Buffer[] = [];
   let size = 0;
   response.on('data', (chunk: Buffer) => {
     size += chunk.length;
-    if (size > MAX_RESPONSE_BYTES) response.destroy(new Error('the response is too long'));
-    else chunks.push(chunk);
+    if (size <= MAX_RESPONSE_BYTES) chunks.push(chunk);
+    else {
+      resolve(new ResponseTooLongError('the response is too long', key));
+      response.destroy();
+    }
   });
   response.on('error', fail);
   response.on('aborted', () => fail(new Error('the connection ended within the response')));

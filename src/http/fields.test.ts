@@ -18,6 +18,7 @@ import {
   object,
   oneOf,
   optional,
+  optionalNotEmpty,
   optionalNotNull,
   output,
   plainText,
@@ -105,6 +106,12 @@ describe('an object', () => {
     assert.equal(fault(shape, '{"name":"Ana","amount":null}'), 'amount: expected a string');
     for (const value of ['null', '""'])
       assert.match(fault(shape, `{"name":"Ana","count":${value}}`), /^count: expected an integer/);
+  });
+
+  it('treats null as absent, and passes an empty string to the field, where a member is optional and not empty', () => {
+    const shape = object({ name, tag: optionalNotEmpty(anyString('Tag')), count: optionalNotEmpty(count) });
+    assert.deepEqual(read(shape, '{"name":"Ana","tag":"","count":null}'), { name: 'Ana', tag: '' });
+    assert.match(fault(shape, '{"name":"Ana","count":""}'), /^count: expected an integer/);
   });
 
   it('reads no inherited member', () => {

@@ -116,6 +116,16 @@ export const optionalNotNull = <T>(field: Field<T>): Field<T> & { optional: true
   isAbsent: () => false,
 });
 
+/**
+ * The member may be missing or `null`, but not empty: where a missing object means the most, such as the entire amount, an empty text
+ * may be one that a client has forgotten to fill.
+ */
+export const optionalNotEmpty = <T>(field: Field<T>): Field<T> & { optional: true } => ({
+  ...field,
+  optional: true,
+  isAbsent: isNull,
+});
+
 const countCharacters = (text: string): number => {
   let count = 0;
   for (const _ of text) count++;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { Currency } from '../kernel/currency.ts';
 import { Failure } from '../kernel/failure.ts';
 import { parseJson } from '../kernel/json.ts';
-import { type Field, FieldMismatch } from './fields.ts';
+import { type Field, FieldMismatch, object } from './fields.ts';
 import { amountDetails, card, partialAmount, party, toMoney, toParty, toRequestedAmount } from './payment-fields.ts';
 
 const USD = 'USD' as Currency;
@@ -124,6 +124,19 @@ describe('a partial amount', () => {
     assert.equal(part('{"amount_details":null}'), undefined);
     assert.deepEqual(part('{"amount_details":{"total_amount":1.50}}'), { text: '1.50', currency: undefined });
     assert.deepEqual(part('{"amount_details":{"total_amount":"1","currency":"eur"}}'), { text: '1', currency: 'EUR' });
+  });
+
+  it('is no empty text, which does not mean the entire amount', () => {
+    const body = object({ refund_info: partialAmount('x') });
+    assert.deepEqual(read(body, '{"refund_info":null}'), {});
+    assert.equal(
+      fault(() => read(body, '{"refund_info":""}')),
+      'refund_info: expected an object',
+    );
+    assert.equal(
+      fault(() => read(body, '{"refund_info":{"amount_details":""}}')),
+      'refund_info.amount_details: expected an object',
+    );
   });
 
   it('without its amount is rejected', () => {

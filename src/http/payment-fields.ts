@@ -8,7 +8,7 @@ import { type CardField, type CardSource, parseCardPlaceholder } from '../paymen
 import type { RequestedAmount } from '../payments/commands.ts';
 import type { Party } from '../payments/processor.ts';
 import { cardNumber, currency, verificationCode } from './card-fields.ts';
-import { type Field, FieldMismatch, object, optional, plainText, type ValueOf } from './fields.ts';
+import { type Field, FieldMismatch, object, optional, optionalNotEmpty, plainText, type ValueOf } from './fields.ts';
 
 /** The fields of payment requests (interface: Payment transaction request groups). */
 
@@ -74,9 +74,9 @@ export const amountDetails = object({
 /** The amount of a partial operation. */
 const partDetails = object({ total_amount: amountText, currency: optional(currency) });
 
-/** Its minor units depend on the currency of the payment. */
+/** Its minor units depend on the currency of the payment. An empty text in place of an object does not mean all of it. */
 export const partialAmount = (what: string) =>
-  optional(object({ amount_details: optional(partDetails) }, `${what}; absent: all of it`));
+  optionalNotEmpty(object({ amount_details: optionalNotEmpty(partDetails) }, `${what}; absent: all of it`));
 
 type PartBody = ValueOf<ReturnType<typeof partialAmount>> | undefined;
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { truncatePans } from '../kernel/pan.ts';
+import { truncatePansOutsideUuids } from '../kernel/pan.ts';
 import type { PaymentSnapshot } from '../payments/payment.ts';
 import type { PaymentChange, PaymentChangeWriter } from '../payments/payment-repository.ts';
 import type { Status } from '../payments/transitions.ts';
@@ -44,13 +44,14 @@ export const paymentEvents =
     for (const type of types) await outbox.emit(transaction, tenant, { type, data });
   };
 
-/** A reference is free text: what looks like a card number in it is truncated, as in inspection. */
+/**
+ * A reference is free text: a card number in it is truncated, as in inspection. A UUID stays, because receivers find their order by
+ * it.
+ */
 function formatPaymentData(after: PaymentSnapshot): object {
   const { data } = formatDetails(after);
   const info = data.transaction_info;
   const reference = info.reference_code;
-  return {
-    ...data,
-    transaction_info: { ...info, ...(reference !== undefined && { reference_code: truncatePans(reference) }) },
-  };
+  const truncated = reference !== undefined && { reference_code: truncatePansOutsideUuids(reference) };
+  return { ...data, transaction_info: { ...info, ...truncated } };
 }

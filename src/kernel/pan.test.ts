@@ -9,6 +9,7 @@ import {
   passesLuhn,
   truncatePan,
   truncatePans,
+  truncatePansOutsideUuids,
 } from './pan.ts';
 
 /** Test numbers that the card brands publish. */
@@ -294,5 +295,31 @@ describe('containsPanOutsideUuids', () => {
     const started = performance.now();
     for (const text of texts) containsPanOutsideUuids(text);
     assert.ok(performance.now() - started < 5000);
+  });
+});
+
+describe('truncatePansOutsideUuids', () => {
+  const uuids = fc.uuid({ version: [1, 4, 7] }).filter((uuid) => /[a-f]/.test(uuid));
+
+  it('leaves a UUID with a letter, and truncates card numbers beside it', () => {
+    const uuid = '41111111-1117-4abc-8abc-abcdefabcdef';
+    assert.notEqual(truncatePans(uuid), uuid, 'the Luhn check alone finds one');
+    assert.equal(truncatePansOutsideUuids(uuid), uuid);
+    fc.assert(
+      fc.property(prose, written, uuids, (before, { text }, each) => {
+        const expected = `${truncatePans(before + text)}/${each}?${truncatePans(text)}`;
+        assert.equal(truncatePansOutsideUuids(`${before}${text}/${each}?${text}`), expected);
+      }),
+    );
+  });
+
+  it('truncates as truncatePans does where no UUID has a letter', () => {
+    const texts = ['41111111-1111-4115-8111-000000000000', 'order 4111 1111 1111 1111', '4111-1111-1111-1111-f2', ''];
+    for (const text of texts) assert.equal(truncatePansOutsideUuids(text), truncatePans(text), text);
+    fc.assert(
+      fc.property(prose, written, (before, { text }) =>
+        assert.equal(truncatePansOutsideUuids(before + text), truncatePans(before + text)),
+      ),
+    );
   });
 });

@@ -69,12 +69,27 @@ export const truncatePans = (text: string): string => truncateRuns(text, passesL
  */
 export const containsPan = (text: string): boolean => truncatePans(text) !== text;
 
+/** A UUID of digits alone counts as digits, because a card number between dashes could look like it. */
+const hasLetter = (uuid: string): boolean => /[a-f]/i.test(uuid);
+
 /**
- * True when `containsPan` is, without the UUIDs of the text. Use it for URLs: one random UUID in 200 has digits that pass as a card
- * number. A UUID of digits alone counts, because a card number between dashes could look like it.
+ * True when `containsPan` is, without the UUIDs of the text that have a letter. Use it for URLs: one random UUID in 200 has digits
+ * that pass as a card number.
  */
 export const containsPanOutsideUuids = (text: string): boolean =>
-  containsPan(text.replace(UUID, (uuid) => (/[a-f]/i.test(uuid) ? 'u' : uuid)));
+  containsPan(text.replace(UUID, (uuid) => (hasLetter(uuid) ? 'u' : uuid)));
+
+/** Truncates as `truncatePans` does, and leaves UUIDs that have a letter. Use it for references, by which a receiver finds an order. */
+export function truncatePansOutsideUuids(text: string): string {
+  let truncated = '';
+  let end = 0;
+  for (const { 0: uuid, index } of text.matchAll(UUID)) {
+    if (!hasLetter(uuid)) continue;
+    truncated += truncatePans(text.slice(end, index)) + uuid;
+    end = index + uuid.length;
+  }
+  return truncated + truncatePans(text.slice(end));
+}
 
 /**
  * True when the text contains a number that an issuer could have issued. Use it for names and notes, which may contain

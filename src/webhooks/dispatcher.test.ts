@@ -22,7 +22,7 @@ import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
 import { Dispatcher, toAttemptResult } from './dispatcher.ts';
 import { Outbox } from './outbox.ts';
 import type { SendResult } from './send.ts';
-import { insertEndpoint } from './webhook-store.ts';
+import { insertEndpoint, replayDelivery } from './webhook-store.ts';
 
 const DELIVERED: SendResult = { statusCode: 204, error: undefined, retryAfter: undefined };
 const REFUSED: SendResult = { statusCode: undefined, error: 'connect', retryAfter: undefined };
@@ -181,6 +181,41 @@ describe('a dispatcher whose endpoints are slow', { timeout: 60_000 }, () => {
     await endAll('acc_1');
     await assertHeld({ acc_1: LIMITS.webhookRequestsPerEndpoint });
   });
+
+  for (const [outcome, result] of Object.entries({ succeeds: DELIVERED, fails: REFUSED }))
+    test(`sends a delivery that is replayed during an attempt again when that attempt ${outcome}, and not before`, async () => {
+      const tenant = tenantOf('acc_1');
+      const read = async () => {
+        const sql = 'select event, status, attempts, step, last_status, last_error from webhook_deliveries';
+        const [row] = await database.read(sql);
+        return row ?? assert.fail('there is no delivery');
+      };
+      await addEndpoints(tenant);
+      await emit(tenant);
+      await assertHeld({ acc_1: 1 });
+      const [first] = held;
+      const event = String((await read())['event']);
+      // A second replay during the attempt adds nothing.
+      for (let count = 0; count < 2; count++) {
+        const writes = [replayDelivery(tenant, 'wh_0', event, clock())];
+        assert.ok((await database.commit({ account: tenant.account, writes })).committed);
+      }
+      for (let round = 0; round < 10; round++) {
+        await dispatcher.runOnce();
+        await new Promise((resolve) => setTimeout(resolve, 10));
+      }
+      assert.deepEqual(held, [first]);
+      first?.end(result);
+      await assertHeld({ acc_1: 1 });
+      const again = { event, attempts: 2, step: 0 };
+      const { statusCode = null, error = null } = result;
+      const stored = { last_status: statusCode, last_error: error };
+      assert.deepEqual({ ...(await read()) }, { ...again, ...stored, status: 'waiting' });
+      await endAll('acc_1');
+      assert.deepEqual({ ...(await read()) }, { ...again, last_status: 204, last_error: null, status: 'delivered' });
+      await dispatcher.runOnce();
+      assert.deepEqual(held, []);
+    });
 });
 
 describe('what an attempt means for its delivery', () => {

@@ -1,7 +1,7 @@
 import { SERVICE_ORIGIN } from '../audit/audit.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
-import { type Clock, type Random, SECOND } from '../kernel/clock.ts';
+import type { Clock, Random } from '../kernel/clock.ts';
 import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
@@ -12,8 +12,11 @@ import type { SendResult, WebhookSender } from './send.ts';
 import type { DisabledReason, Endpoint } from './webhook.ts';
 import {
   type AttemptResult,
+  CLAIM_MS,
+  COMMIT_MS,
   claimDelivery,
   concludeDelivery,
+  concludeReplayed,
   type DueDelivery,
   findEndpoint,
   findEvent,
@@ -25,11 +28,6 @@ import {
   type WaitingEndpoint,
 } from './webhook-store.ts';
 import { toMessage, webhookAuditEvent } from './webhooks.ts';
-
-/** The time for the commits before and after an attempt. */
-const COMMIT_MS = 4 * SECOND;
-/** Longer than an attempt with its commits; another node continues the delivery of a node that ended this long after it began. */
-const CLAIM_MS = LIMITS.webhookAttemptMs + 2 * COMMIT_MS;
 
 /** Statuses with which a receiver may postpone the next attempt. */
 const POSTPONING: ReadonlySet<number> = new Set([429, 503]);
@@ -230,7 +228,10 @@ export class Dispatcher {
     const { account } = tenant;
     const writes = [concludeDelivery(due, claimedUntil, attempt), noted];
     const { committed: isConcluded } = await this.#database.commit({ account, writes });
-    if (!isConcluded) await this.#database.commit({ account, writes: [noted] });
+    if (!isConcluded) {
+      const replayed = concludeReplayed(due, claimedUntil, attempt, now);
+      await this.#database.commit({ account, writes: [replayed, noted] });
+    }
     this.#onAttempt(attempt.status === 'waiting' ? 'retried' : attempt.status);
     if (result.statusCode === GONE) return this.#disable(tenant, endpoint, 'gone');
     if (!isConcluded || attempt.status !== 'failed') return;

@@ -1,7 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext, UnsealError } from '../crypto/seal.ts';
 import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
-import { MINUTE } from '../kernel/clock.ts';
+import { MINUTE, SECOND } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -81,6 +81,11 @@ export const TABLES: readonly Table[] = [
   },
 ];
 
+/** The time for the commits before and after an attempt. */
+export const COMMIT_MS = 4 * SECOND;
+/** Longer than an attempt with its commits; another node continues the delivery of a node that ended this long after it began. */
+export const CLAIM_MS = LIMITS.webhookAttemptMs + 2 * COMMIT_MS;
+
 const OF_TENANT = 'account = ?account and environment = ?environment';
 const ENDPOINT_COLUMNS = 'id, revision, record, created_at, last_attempt_at, last_status, last_error';
 const LIST_ENDPOINTS = `select ${ENDPOINT_COLUMNS} from webhook_endpoints where ${OF_TENANT} order by created_at, id`;
@@ -122,7 +127,9 @@ const CLAIM = `update webhook_deliveries set next_attempt_at = ?, attempts = att
     first_attempt_at = coalesce(first_attempt_at, ?), last_attempt_at = ?
   where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
 const CONCLUDE = `update webhook_deliveries set status = ?, step = ?, last_status = ?, last_error = ?, next_attempt_at = ?
-  where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ?`;
+  where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ? and first_attempt_at is not null`;
+const CONCLUDE_REPLAYED = `update webhook_deliveries set last_status = ?, last_error = ?, next_attempt_at = ?
+  where ${OF_TENANT} and endpoint = ? and event = ? and attempts = ? and next_attempt_at = ? and first_attempt_at is null`;
 const listDeliveriesSql = (
   condition: string,
 ): string => `select ${DELIVERY_COLUMNS}, e.type, e.created_at from webhook_deliveries d
@@ -137,7 +144,13 @@ const LIST_FEW_WAITING = listDeliveriesSql(`and d.event in (select w.event from 
   where w.account = ?account and w.environment = ?environment and w.endpoint = ? and w.next_attempt_at is not null)`);
 const COUNT_WAITING_OF = `select count(*) as number from (select 1 from webhook_deliveries
   where ${OF_TENANT} and endpoint = ? and next_attempt_at is not null limit ${LIMITS.rowsPerScan + 1}) waiting`;
-const REPLAY_ONE = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null, next_attempt_at = ?
+/**
+ * A claim that has not ended stays, because its attempt is in progress. Every claim sets `first_attempt_at`, so that its absence shows
+ * the node of the attempt that the delivery was replayed meanwhile.
+ */
+const REPLAY_ONE = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null,
+    next_attempt_at = case when next_attempt_at > ? and next_attempt_at = last_attempt_at + ${CLAIM_MS}
+      then next_attempt_at else ? end
   where ${OF_TENANT} and endpoint = ? and event = ?`;
 const LIST_OLD = 'select account, environment, id from webhook_events where created_at < ? order by created_at limit ?';
 const HAS_OLD = 'select 1 as due from webhook_events where created_at < ? limit 1';
@@ -375,6 +388,21 @@ export const concludeDelivery = (due: DueDelivery, claimedUntil: number, result:
     1,
   );
 
+/**
+ * Stores the result of a claimed attempt whose delivery was replayed since, and makes the delivery due: its schedule starts again.
+ * Changes nothing when it was not replayed.
+ */
+export const concludeReplayed = (
+  due: DueDelivery,
+  claimedUntil: number,
+  { statusCode, error }: AttemptResult,
+  now: number,
+): Write =>
+  write(CONCLUDE_REPLAYED, [
+    ...[statusCode ?? null, error ?? null, now],
+    ...[...scopeOf(due.tenant), due.endpoint, due.event, due.attempts + 1, claimedUntil],
+  ]);
+
 export const noteAttempt = (tenant: Tenant, endpoint: string, { at, statusCode, error }: LastAttempt): Write =>
   error === undefined
     ? write(NOTE_SUCCESS, [at, statusCode ?? null, at, ...scopeOf(tenant), endpoint])
@@ -448,9 +476,9 @@ export const hasDelivery = async (
   event: string,
 ): Promise<boolean> => (await database.read(HAS_DELIVERY, ...scopeOf(tenant), endpoint, event)).length > 0;
 
-/** Conflicts when there is no such delivery. */
+/** Takes effect when an attempt in progress has ended. Conflicts when there is no such delivery. */
 export const replayDelivery = (tenant: Tenant, endpoint: string, event: string, now: number): Write =>
-  write(REPLAY_ONE, [now, ...scopeOf(tenant), endpoint, event], 1);
+  write(REPLAY_ONE, [now, now, ...scopeOf(tenant), endpoint, event], 1);
 
 export const hasOldEvents = async (database: Database, before: number): Promise<boolean> =>
   (await database.read(HAS_OLD, before)).length > 0;

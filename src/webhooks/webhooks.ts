@@ -277,8 +277,8 @@ export class Webhooks {
   }
 
   /**
-   * Sends one delivery again, or all that failed since a time; returns how many. Throws `unknown_webhook`, `unknown_event`, and
-   * `not_possible` for a disabled endpoint.
+   * Sends one delivery again, or all that failed since a time; returns how many. One that is being sent is sent again when that
+   * attempt has ended. Throws `unknown_webhook`, `unknown_event`, and `not_possible` for a disabled endpoint.
    */
   async replay(
     transaction: Transaction,

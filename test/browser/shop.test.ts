@@ -103,12 +103,13 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     const hear = async (
       id: string,
       seconds: number,
-      event: { type: string; status: string },
+      event: { type: string; status: string; reference?: string },
       secret = webhookSecret,
     ) => {
       const at = Math.floor(Date.now() / 1000);
       const timestamp = new Date((at + seconds) * 1000).toISOString();
-      const info = { reference_code: order.id, status: event.status };
+      const { reference = order.id, status: paymentStatus } = event;
+      const info = { reference_code: reference, payment_id: order.paymentId, status: paymentStatus };
       const data = { transaction_info: info };
       const body = JSON.stringify({ type: event.type, timestamp, environment: 'sandbox', data });
       const mac = createHmac('sha256', Buffer.from(secret.slice('whsec_'.length), 'base64'));
@@ -125,6 +126,11 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     assert.deepEqual(await hear('evt_1', 0, paid, forged), [400, 'open']);
     assert.deepEqual(await hear('evt_1', 0, paid), [204, 'paid']);
     assert.deepEqual(await hear('evt_0', -10, doubt), [204, 'paid']);
+    // An unknown reference finds the order of the payment, and none without a payment.
+    const renamed = { ...doubt, reference: 'unknown' };
+    assert.deepEqual(await hear('evt_2', 10, renamed), [204, 'paid']);
+    order.paymentId = 'payment-1';
+    assert.deepEqual(await hear('evt_3', 10, renamed), [204, 'in doubt']);
   });
 
   it('lets no script run on the page of the form but its own', async () => {

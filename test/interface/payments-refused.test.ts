@@ -124,8 +124,9 @@ describe('an invalid payment request', () => {
       ...(group === undefined
         ? []
         : [
-            [group, NO_OBJECT] as const,
-            [`${group}.amount_details`, NO_OBJECT] as const,
+            // An empty text must not mean the entire amount.
+            [group, ['', ...NO_OBJECT]] as const,
+            [`${group}.amount_details`, ['', ...NO_OBJECT]] as const,
             [`${group}.amount_details.total_amount`, [undefined, null, '', '01', '1e2', -1, true, [1], 'all']] as const,
             [`${group}.amount_details.total_amount`, [0, '0', '0.00', '1.234', 125.51, '125.51', 1e11]] as const,
           ]),

@@ -5,6 +5,7 @@ import { after, before, describe, mock, test } from 'node:test';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { createSelfSigned } from '../../src/crypto/certificate.ts';
 import { DAY, formatIso8601, HOUR, MINUTE, SECOND } from '../../src/kernel/clock.ts';
+import { truncatePan } from '../../src/kernel/pan.ts';
 import { VERSION } from '../../src/version.ts';
 import { Shell } from '../fixtures/command.ts';
 import { newKeyPair } from '../fixtures/rsa-key-pairs.ts';
@@ -115,6 +116,21 @@ describe('webhooks', { timeout: 120_000 }, () => {
       refunded?.event.data.order_info.amount_details.refunded_amount,
       lookup.json.data.order_info.amount_details.refunded_amount,
     );
+  });
+
+  test('have a reference that is a UUID as it was sent, and a card number in a reference truncated', async () => {
+    const me = await newMerchant(service);
+    await create(me, ['payment.authorized'], 'references');
+    // Its digits pass the Luhn check.
+    const uuid = '41111111-1117-4abc-8abc-abcdefabcdef';
+    const pan = luhnPan('411111');
+    const id = await me.opened('authorization', { reference: uuid });
+    await me.opened('authorization', { reference: `order ${pan}` });
+    const received = await requestsTo('references', 2, true);
+    const references = received.map(({ event }) => event.data.transaction_info.reference_code);
+    assert.deepEqual(references.sort(), [uuid, `order ${truncatePan(pan)}`].sort());
+    assert.equal((await me.show(id)).json.data.transaction_info.reference_code, uuid);
+    assert.ok(!received.some(({ body }) => body.includes(pan)));
   });
 
   test('tell of an unknown outcome, and of its resolution', async () => {

@@ -97,7 +97,8 @@ test('a command reads the list of its environment', async () => {
   const desk = openCliFixture();
   try {
     const account = await desk.newAccount();
-    const settings = ['private-key=k', 'account=a', `base-url=${url}`].flatMap((pair) => ['--setting', pair]);
+    const pairs = [`private-key=@${desk.file('k')}`, 'account=a', `base-url=${url}`];
+    const settings = pairs.flatMap((pair) => ['--setting', pair]);
     const where = ['--account', account, '--environment', 'production', '--processor', 'koin'];
     const ran = await desk.run('payments', 'enable', ...where, ...settings, '--json');
     assert.equal(ran.code, 2);

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { after, describe, test } from 'node:test';
+import { newKeyPair } from '../../../test/fixtures/rsa-key-pairs.ts';
+import { createSelfSigned } from '../../crypto/certificate.ts';
 import { ProcessorHosts } from '../processor-hosts.ts';
 import { type HttpResult, OutboundHttp, type ProcessorRequest } from './outbound-http.ts';
 
@@ -57,6 +61,26 @@ describe('a connection to a processor', () => {
   test('skips early hints', async () => {
     const bytes = 'HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\n{}';
     assert.deepEqual(await askOf(bytes), { kind: 'answered', status: 201, body: '{}' });
+  });
+
+  test('verifies the certificate whatever the environment says', async () => {
+    const { privateKey } = newKeyPair();
+    const cert = new X509Certificate(await createSelfSigned(privateKey, 'pay.example', Date.now())).toString();
+    const key = privateKey.export({ type: 'pkcs8', format: 'pem' });
+    let visits = 0;
+    const server = createHttpsServer({ cert, key }, (_request, response) => {
+      visits++;
+      response.end('{}');
+    });
+    const url = `https://${await listening(server)}/`;
+    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    try {
+      const reply = await connections.send(requestTo(url));
+      assert.deepEqual([reply.kind, visits], ['not-sent', 0]);
+    } finally {
+      delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      server.close();
+    }
   });
 
   for (const status of [302, 307])

@@ -60,7 +60,13 @@ const IDLE_MS = 4000;
 export class OutboundHttp {
   readonly #hosts: ProcessorHosts;
   #onHostRefused: OnHostRefused = () => undefined;
-  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS, minVersion: 'TLSv1.2' });
+  /** The certificate is verified whatever the environment of the process says. */
+  readonly #https = new HttpsAgent({
+    keepAlive: true,
+    timeout: IDLE_MS,
+    minVersion: 'TLSv1.2',
+    rejectUnauthorized: true,
+  });
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS });
 
   constructor(hosts: ProcessorHosts) {
