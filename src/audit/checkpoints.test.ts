@@ -105,6 +105,22 @@ describe('signed checkpoints', () => {
     for (const account of ['acct_b', '']) assert.deepEqual(await verifyOf(account), { checkpoints: 1 });
   });
 
+  test('show one whose time was changed in its row, also to a verification of the newest ones', async () => {
+    await vault.record('acct_a', 1);
+    await nextHour();
+    await vault.run('delete from journal where sequence = 4 and account > 0');
+    const verifySince = async (since: number): Promise<string> => {
+      const { fault } = await verifyCheckpoints(vault.database, vault.signingKeys, NOTHING_REMOVED, { since });
+      return fault === undefined ? '' : formatReason(fault);
+    };
+    assert.match(await verifySince(vault.now), /record 4: checkpoint 2 names another one/);
+    for (const at of [0, vault.now - 1, vault.now + 1]) {
+      await vault.run(`update audit_checkpoints set at = ${at} where number = 2`);
+      assert.equal(await verifySince(vault.now), 'checkpoint 2: changed', `${at}`);
+      assert.equal(await faultOf(), 'checkpoint 2: changed', `${at}`);
+    }
+  });
+
   test('show a changed, removed, reordered, replayed or forged one', async () => {
     await vault.record('acct_a', 1);
     await nextHour();

@@ -122,7 +122,7 @@ export interface CheckpointCheck {
 const HASH = 'select hash from journal where account = ?account and lane = ? and sequence = ?';
 
 interface CheckpointReading {
-  /** Heads in checkpoints from before this time were verified earlier. */
+  /** Heads in checkpoints whose signed time is before this one were verified earlier. */
   readonly since?: number;
   /** Verify the heads of this account alone, '' for those of the service; absent: of all. */
   readonly account?: string | undefined;
@@ -147,7 +147,7 @@ export async function verifyCheckpoints(
     const expected = (before?.number ?? number - 1) + 1;
     if (number !== expected) return { checkpoints, fault: explain('logCheckpointMissing', { number: expected }) };
     const opened = openStatement(keys, 'checkpoint', stored);
-    const isNext = typeof opened !== 'string' && opened.number === number && follows(opened, before, beginnings);
+    const isNext = typeof opened !== 'string' && isOfRow(opened, stored) && follows(opened, before, beginnings);
     if (!isNext || typeof opened === 'string')
       return { checkpoints, fault: explain('logCheckpointChanged', { number }) };
     const heads = opened.heads.map(fromHeadTuple).filter((head) => account === undefined || head.account === account);
@@ -159,6 +159,10 @@ export async function verifyCheckpoints(
   }
   return { checkpoints };
 }
+
+/** The columns are not signed, and an older time would skip the heads here and remove the row at the next pruning. */
+const isOfRow = (opened: CheckpointStatement, { number, at }: StoredCheckpoint): boolean =>
+  opened.number === number && Date.parse(opened.time) === at;
 
 /** The first checkpoint has number 1, unless older ones were removed with the beginning of the log. */
 function follows(

@@ -99,6 +99,14 @@ describe('pruning the audit log', { timeout: 120_000 }, () => {
     assert.equal(existsSync(vault.file('removed.jsonl')), false);
   });
 
+  test('removes no checkpoint whose time was set back in its row', async () => {
+    await new CheckpointWriter(vault, () => undefined).write();
+    await vault.run('update audit_checkpoints set at = 0');
+    await assert.rejects(prune(START + DAY), /nothing was removed, .*: checkpoint 1: changed/);
+    assert.equal(existsSync(vault.file('removed.jsonl')), false);
+    assert.equal((await vault.database.read('select number from audit_checkpoints')).length, 1);
+  });
+
   test('names more chains than one statement has room for', async () => {
     const accounts = Array.from({ length: LIMITS.chainsPerStatement + 5 }, (_, index) => `acct_${index}`);
     const many = await openAuditVault(START, accounts);

@@ -17,7 +17,7 @@ import { readLines } from './read-lines.ts';
 import { formatChain } from './resumption.ts';
 import type { ShippingTarget } from './shipping.ts';
 import { listPublicKeys, type SignedStatement, signStatement, splitIntoParts, toHeadTuple } from './statements.ts';
-import { verifyJournal } from './verify-journal.ts';
+import { verifyLog } from './verify-log.ts';
 
 /**
  * Removes old records from the database, after they were written to a file and verified there. A signed statement about
@@ -74,10 +74,11 @@ export function assertPrunable(before: number, now: number, retentionMs: number)
 }
 
 export async function pruneLog(parts: PruningParts, pruning: Pruning): Promise<PruningResult> {
-  const { database, journalKey, signingKeys } = parts;
+  const { database } = parts;
   await assertMayDelete(database);
   await assertSent(parts, pruning.before);
-  const verified = await verifyJournal(database, journalKey, { signingKeys });
+  // Old checkpoints are removed as well, and with them the evidence of what they contradict.
+  const verified = await verifyLog(parts);
   if (!verified.ok)
     throw new PruningError(`nothing was removed, because the audit log does not verify: ${verified.fault}`, {
       isUsageError: false,

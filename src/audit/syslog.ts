@@ -26,6 +26,8 @@ const MAX = { host: 255, message: 32 } as const;
 /**
  * Sends records by syslog over TLS (RFC 5425): each batch is one connection. Syslog has no acknowledgement, so the batch
  * counts as received when the receiver closes the connection after it was closed here, as RFC 5425 4.4 demands, and not before.
+ * Node reports the end of the TCP connection like that of TLS, so an attacker in the network path can close in place of the
+ * receiver, and the batch is lost there: docs/threat-model.md recommends OTLP, which acknowledges each batch.
  */
 export class SyslogReceiver implements Receiver {
   readonly target = 'syslog';

@@ -9,7 +9,7 @@ import {
   type ReceiptStatement,
   signReceipt,
 } from '../audit/receipt.ts';
-import { verifyAccount } from '../audit/verify-journal.ts';
+import { verifyLog } from '../audit/verify-log.ts';
 import type { DigestKeys } from '../crypto/digest-keys.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { SadKeys } from '../crypto/sad-keys.ts';
@@ -50,7 +50,8 @@ export interface ReceiptServices {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly sadKeys: SadKeys;
-  readonly signingKeys: Pick<SigningKeys, 'sign'>;
+  /** Sign the receipt, and verify the checkpoints of the log and the beginning of one that was pruned. */
+  readonly signingKeys: Pick<SigningKeys, 'sign' | 'list'>;
   /** Returns the backups that have not ended, the oldest first. */
   listBackups(database: Database): Promise<readonly KnownBackup[]>;
   readonly journalKey: DigestKeys;
@@ -150,8 +151,7 @@ export class DeletionReceipts {
   }
 
   async #assertLogIntact({ account }: Tenant): Promise<void> {
-    const { database, journalKey } = this.#services;
-    const { ok, explanation } = await verifyAccount(database, journalKey, account);
+    const { ok, explanation } = await verifyLog(this.#services, account);
     if (!ok) throw new Failure('not_possible', explain('receiptLogAltered', { fault: explanation ?? '' }));
   }
 }

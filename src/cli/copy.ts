@@ -55,6 +55,8 @@ export async function copy(tools: CliContext, options: CopyOptions): Promise<voi
   const startedAt = tools.clock();
   const copied = await listTables(tools);
   const [from, to] = [parseSide(tools, 'source', options.from), parseSide(tools, 'target', options.to)];
+  // In JSON the error output contains nothing else than an error.
+  if (options.json !== true) warnOfPasswords(tools, options);
   if (from.file === undefined ? from.address === to.address : from.file === to.file)
     throw new UsageError(SAME_DATABASE);
   assertFilesUsable(from, to);
@@ -162,6 +164,17 @@ function parseSide(tools: CliContext, what: Side['what'], address: string): Side
     throw new UsageError(`${option}: expected sqlite:PATH or postgres://…`);
   const path = /^sqlite:(.+)$/s.exec(address)?.[1];
   return { what, address, file: path === undefined ? undefined : resolve(tools.paths().dataDirectory, path) };
+}
+
+/** An address may contain a password, because the setting names one file for both databases. */
+function warnOfPasswords(tools: CliContext, { from, to }: CopyOptions): void {
+  const hasPassword = (address: string): boolean => /^postgres(ql)?:\/\/[^@/?#]*:[^@/?#]*@/.test(address);
+  const named = [...(hasPassword(from) ? ['--from'] : []), ...(hasPassword(to) ? ['--to'] : [])];
+  if (named.length === 0) return;
+  tools.err(
+    `warning: other users of this machine can read the password in ${named.join(' and ')} while the command runs; ` +
+      'set CARDVAULT_DATABASE_PASSWORD_FILE, which applies to both addresses\n',
+  );
 }
 
 /** Before anything is opened, because opening creates a missing file. */

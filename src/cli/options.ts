@@ -51,13 +51,23 @@ export function collectSetting(text: string, before: Readonly<Record<string, str
   return { ...before, [name]: value };
 }
 
-/** Replaces values of the form `@FILE` with the content of the files. */
-export const resolveSettings = (settings: Readonly<Record<string, string>>): Record<string, string> =>
+/**
+ * Replaces values of the form `@FILE` with the content of the files. Throws `UsageError` for another value of a secret
+ * setting than an empty one, which removes it: other users of the machine can read arguments.
+ */
+export const resolveSettings = (
+  settings: Readonly<Record<string, string>>,
+  table: readonly { readonly name: string; readonly isSecret: boolean }[],
+): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [
-      name,
-      value.startsWith('@') ? readSecretFile(value.slice(1)) : value,
-    ]),
+    Object.entries(settings).map(([name, value]): [string, string] => {
+      if (value.startsWith('@')) return [name, readSecretFile(value.slice(1))];
+      if (value !== '' && table.some((each) => each.name === name && each.isSecret))
+        throw new UsageError(
+          `--setting: ${name} is secret, and other users of this machine can read arguments; write it to a file and give ${name}=@FILE`,
+        );
+      return [name, value];
+    }),
   );
 
 /** Reads a file with a secret, without the line end that editors add. */

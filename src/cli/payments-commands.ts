@@ -51,7 +51,7 @@ function enableCommand(payments: Command, tools: CliContext): void {
     .option('--processor <name>', 'name of the processor: simulator (default in the sandbox), cybersource or koin')
     .option(
       '--setting <name=value>',
-      'setting of the processor; may be repeated; NAME= removes it, NAME=@FILE reads its value from a file',
+      'setting of the processor; may be repeated; NAME= removes it, NAME=@FILE reads its value from a file, as a secret requires',
       collectSetting,
     )
     .option('--force', 'allow the simulator in production (it moves no money)')
@@ -60,7 +60,10 @@ function enableCommand(payments: Command, tools: CliContext): void {
         const { accounts, activations } = core;
         const tenant = await resolveTenant(accounts, options);
         const { processor, setting = {}, force = false } = options;
-        const request = { processor, settings: resolveSettings(setting), force };
+        // The settings of all processors count, because the command may name none.
+        const table = activations.processors.flatMap((name) => activations.listSettings(name));
+        const settings = resolveSettings(setting, table);
+        const request = { processor, settings, force };
         await asOperator(tools, core, (transaction) => activations.enable(transaction, tenant, request));
         printActivation(tools, options, await activations.show(tenant));
       }),

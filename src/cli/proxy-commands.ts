@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ConfigurationView } from '../proxy/configuration-view.ts';
 import type { ProxyConfiguration } from '../proxy/proxy-configuration.ts';
 import type { ConfigurationChanges } from '../proxy/proxy-configurations.ts';
-import { SETTING_NAMES } from '../proxy/settings.ts';
+import { listSettings, SETTING_NAMES } from '../proxy/settings.ts';
 import { asOperator, type CliContext, withCore } from './context.ts';
 import {
   collectSetting,
@@ -63,7 +63,7 @@ function configureCommand(proxy: Command, tools: CliContext): void {
     .option('--passphrase-file <file>', 'passphrase of an encrypted private key')
     .option(
       '--setting <name=value>',
-      `setting of the proxy; may be repeated; NAME= removes it, NAME=@FILE reads its value from a file; names: ${SETTING_NAMES.join(', ')}`,
+      `setting of the proxy; may be repeated; NAME= removes it, NAME=@FILE reads its value from a file, as a secret requires; names: ${SETTING_NAMES.join(', ')}`,
       collectSetting,
     )
     .option(
@@ -87,7 +87,7 @@ function configureCommand(proxy: Command, tools: CliContext): void {
 
 function toChanges(options: ConfigureOptions): ConfigurationChanges {
   const { setting = {}, passphraseFile } = options;
-  const settings = resolveSettings(setting);
+  const settings = resolveSettings(setting, listSettings({}));
   const changes = {
     processorPublicKey: readFileOption(options.processorPublicKey),
     merchantPrivateKey: readFileOption(options.merchantPrivateKey),

@@ -35,6 +35,7 @@ describe('cardvault payments', () => {
     return desk.run('payments', command, '--account', account, ...environment, ...more);
   };
   const settings = (...pairs: string[]): string[] => pairs.flatMap((pair) => ['--setting', pair]);
+  const secret = (name: string, value: string): string => `${name}=@${desk.file(value)}`;
   const shown = (account: string, ...more: string[]) => resultOf(payments('show', account, '--json', ...more));
   const refused = async (ran: Promise<CommandResult>, what: RegExp): Promise<CommandResult> => {
     const finished = await ran;
@@ -46,7 +47,7 @@ describe('cardvault payments', () => {
 
   test('after another processor the sandbox does not return to the simulator automatically', async () => {
     const account = await desk.newAccount();
-    const koin = settings('account=SBX000', 'private-key=sk_0123456789abcdefghijklmnopqrstuv');
+    const koin = settings('account=SBX000', secret('private-key', 'sk_0123456789abcdefghijklmnopqrstuv'));
     await resultOf(payments('enable', account, '--processor', 'koin', ...koin, '--json'));
     await resultOf(payments('disable', account, '--json'));
     await refused(payments('enable', account), /which processor\? give --processor/);
@@ -103,7 +104,7 @@ describe('cardvault payments', () => {
     );
     assert.equal(taken['payment-scheme'], '8');
     const url = 'https://pay.example/v1=a';
-    const koin = settings('private-key=k', 'account=a', `base-url=${url}`);
+    const koin = settings(secret('private-key', 'k'), 'account=a', `base-url=${url}`);
     const other = await resultOf(payments('enable', account, '--json', '--processor', 'koin', ...koin));
     assert.equal(other.settings['base-url'], url);
   });
@@ -119,7 +120,7 @@ describe('cardvault payments', () => {
         '--processor',
         'cybersource',
         ...CYBERSOURCE,
-        ...settings(`shared-secret=${SECRET}`),
+        ...settings(secret('shared-secret', SECRET)),
       ),
     );
     assert.equal((await shown(one)).settings['payment-scheme'], '7');
@@ -137,7 +138,7 @@ describe('cardvault payments', () => {
         '--processor',
         'cybersource',
         ...CYBERSOURCE,
-        ...settings(`shared-secret=${SECRET}`),
+        ...settings(secret('shared-secret', SECRET)),
       ),
     );
     assert.equal((await shown(one, ...production)).processor, 'cybersource');
@@ -183,7 +184,7 @@ describe('cardvault payments', () => {
       assert.equal((await shown(account)).settings['merchant-id'], 'shop_1');
       await refused(payments('enable', account, '--setting', 'shared-secret='), /missing: shared-secret/);
       const wrong = await refused(
-        payments('enable', account, '--setting', `shared-secret=${SECRET}!`),
+        payments('enable', account, '--setting', secret('shared-secret', `${SECRET}!`)),
         /^.*shared-secret: expected/,
       );
       assert.ok(!wrong.err.includes(SECRET.slice(0, 12)));
@@ -194,11 +195,31 @@ describe('cardvault payments', () => {
         assert.deepEqual(new Search([SECRET]).found(readFileSync(join(parentPath, name))), [], name);
     });
 
+    test('are taken from a file only, because other users can read arguments', async () => {
+      const account = await desk.newAccount();
+      const key = settings('account=a', 'private-key=sk_canary_3');
+      for (const [name, options] of [
+        ['shared-secret', ['--processor', 'cybersource', ...CYBERSOURCE, ...settings(`shared-secret=${SECRET}`)]],
+        ['private-key', ['--processor', 'koin', ...key]],
+        ['private-key', settings('private-key=sk_canary_3')],
+      ] as const)
+        for (const more of [[], ['--json']]) {
+          const ran = await refused(
+            payments('enable', account, ...options, ...more),
+            new RegExp(`${name} is secret, .* give ${name}=@FILE`),
+          );
+          assert.equal(ran.code, 2);
+          assert.ok(!ran.err.includes(SECRET) && !ran.err.includes('sk_canary'), ran.err);
+        }
+      assert.equal((await shown(account)).enabled, false);
+    });
+
     test('are not in the audit log, which has the other values', async () => {
       const account = await desk.newAccount();
-      const values = ['private-key=sk_canary_of_koin_81c2', 'account=canary-account-81c2'];
+      const values = [secret('private-key', 'sk_canary_of_koin_81c2'), 'account=canary-account-81c2'];
       await resultOf(payments('enable', account, '--json', '--processor', 'koin', ...settings(...values)));
-      await resultOf(payments('enable', account, '--json', ...settings('private-key=sk_canary_2', 'account=other')));
+      const changed = settings(secret('private-key', 'sk_canary_2'), 'account=other');
+      await resultOf(payments('enable', account, '--json', ...changed));
       const { out } = await desk.run('audit', 'export');
       assert.match(out, /payments\.enabled/);
       assert.match(out, /private-key/);
@@ -242,11 +263,11 @@ describe('cardvault payments', () => {
       [/missing: private-key, account/, ['--processor', 'koin']],
       [
         /base-url: expected an https: URL/,
-        ['--processor', 'koin', ...settings('private-key=k', 'account=a', 'base-url=http://pay.example')],
+        ['--processor', 'koin', ...settings('account=a', 'base-url=http://pay.example')],
       ],
       [
         /base-url: expected an https: URL/,
-        ['--processor', 'koin', ...settings('private-key=k', 'account=a', 'base-url=https://u:p@pay.example')],
+        ['--processor', 'koin', ...settings('account=a', 'base-url=https://u:p@pay.example')],
       ],
       [/expected sandbox or production/, ['--environment', NOTHING]],
     ] as readonly (readonly [RegExp, string[]])[]) {

@@ -159,7 +159,7 @@ describe('cardvault proxy configure rejects, without a change:', () => {
     ],
     [
       'a password that is too long',
-      () => setting(`wssec.password=${'SecretText'.repeat(30)}`),
+      () => setting(`wssec.password=@${file('SecretText'.repeat(30))}`),
       /wssec\.password: expected 1 to 255/,
     ],
     ['a missing password file', () => setting(`wssec.password=@${join(desk.files, 'nothing')}`), /nothing/],

@@ -57,7 +57,7 @@ describe('cardvault proxy', () => {
       `nosuch=${SECRET}`,
       `${SECRET}=x`,
       `jose.content=${SECRET}`,
-      `wssec.password=${SECRET}\u0007`,
+      `wssec.password=${SECRET}`,
       `wssec.password=@/nowhere`,
     ]) {
       test(`configure ${form} does not repeat a malformed setting: ${JSON.stringify(text)}`, async () => {
@@ -70,6 +70,22 @@ describe('cardvault proxy', () => {
         assert.deepEqual(await show(), before);
       });
     }
+
+    test(`configure ${form} takes a password from a file only, and removes it without one`, async () => {
+      const before = await show();
+      const ran = await desk.proxy('configure', account, '--setting', `wssec.password=${SECRET}`, ...more);
+      assert.deepEqual([ran.code, ran.out], [2, '']);
+      assert.match(errorOf(ran, more), /wssec\.password is secret, .* give wssec\.password=@FILE\n?$/);
+      assert.ok(!ran.err.includes(SECRET));
+      assert.deepEqual(await show(), before);
+      for (const [text, shown] of [
+        [`wssec.password=@${desk.file(SECRET)}`, '(set)'],
+        ['wssec.password=', undefined],
+      ] as const) {
+        assert.equal((await desk.proxy('configure', account, '--setting', text, ...more)).code, 0);
+        assert.equal((await show()).settings['wssec.password'], shown);
+      }
+    });
 
     test(`configure ${form} reports an unknown setting by its number`, async () => {
       const good = ['--setting', 'jose.payload=plain'];

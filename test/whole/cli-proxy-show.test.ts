@@ -15,7 +15,8 @@ describe('cardvault proxy show', () => {
   before(async () => {
     desk = openCliFixture();
     account = await desk.newAccount();
-    await configure('--setting', `wssec.password=${PASSWORD}`, '--setting', 'wssec.username=user');
+    const password = `wssec.password=@${desk.file(PASSWORD)}`;
+    await configure('--setting', password, '--setting', 'wssec.username=user');
     await configure(...publicKey(processor), ...privateKey(merchant));
   });
   after(() => desk.close());

@@ -21,8 +21,9 @@ import {
   TimeoutError,
   type Timing,
 } from '../../sdk/src/index.ts';
-import { SYSTEM_TIMING } from '../../sdk/src/transport.ts';
+import { MAX_RESPONSE_BYTES, SYSTEM_TIMING } from '../../sdk/src/transport.ts';
 import { caFilePath, loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
 
 /** Errors, retries and limits of the client, against a server whose responses the test chooses. */
 
@@ -242,11 +243,90 @@ describe('a call of the client', { timeout: 60_000 }, () => {
         assert.equal(received.length, 0);
       });
 
+    test('with a number that JavaScript has rounded or that is not finite, wherever it is', async () => {
+      replies = [succeed];
+      const client = newClient();
+      const rounded = Number('6304000000000000007');
+      const capture = { chd: { card: '6304000000000000007' }, amount: 1, currency: 'USD', ttl: 5 };
+      const card = { name: 'Ana Lopez', exp: '12/40' };
+      const calls: readonly (() => Promise<unknown>)[] = [
+        // @ts-expect-error: a card number is a string, so that no digit of it is lost
+        () => client.tokens.create({ chd: [{ ...card, card: rounded }], tags: [], scheme: 7 }),
+        () => client.payments.create({ card: { number: rounded } } as never),
+        () => client.captures.create({ ...capture, additional_info: { of: [{ a: -rounded }] } }),
+        () => client.captures.create({ ...capture, additional_info: { of: Object(rounded) } }),
+        () => client.captures.create({ ...capture, amount: Number.MAX_SAFE_INTEGER + 1, additional_info: {} }),
+        () => client.captures.create({ ...capture, amount: Number.NaN, additional_info: {} }),
+        () => client.captures.create({ ...capture, amount: Number.NEGATIVE_INFINITY, additional_info: {} }),
+        () => client.proxy.jose({ references: [{ value: rounded }] }),
+      ];
+      for (const call of calls)
+        await assert.rejects(call, (error) => error instanceof TypeError && !/63040000/.test(String(error.stack)));
+      assert.equal(received.length, 0);
+      const info = { rate: -0.25, list: [Number.MIN_SAFE_INTEGER, 0, '6304000000000000007'] };
+      const body = { ...capture, amount: Number.MAX_SAFE_INTEGER, additional_info: info };
+      await client.captures.create(body);
+      await client.proxy.jose('{"number":6304000000000000007}');
+      assert.deepEqual(
+        received.map((each) => each.body),
+        [JSON.stringify(body), '{"number":6304000000000000007}'],
+      );
+    });
+
+    test('to a server whose certificate it does not trust, whatever the environment says', async () => {
+      replies = [succeed];
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+      try {
+        const error = await errorOf(newClient({ ca: undefined, maxRetries: 0 }).account());
+        assert.ok(error instanceof ConnectionError && !(error instanceof TimeoutError));
+      } finally {
+        delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      }
+      assert.equal(received.length, 0);
+    });
+
     test('when its signal is aborted before', async () => {
       replies = [succeed];
       await errorOf(newClient().tokens.delete(['a'], { signal: AbortSignal.abort() }));
       assert.equal(received.length, 0);
       assert.deepEqual(waits, []);
+    });
+  });
+
+  describe('reads a response', () => {
+    test('of 13 MB, as a tokenization of hundreds of cards with many tags has it', async () => {
+      const record = {
+        ...{ card: '411111******1111', token: 'a', tags: Array.from({ length: 50 }, () => '😀'.repeat(255)) },
+        ...{ scheme: 7, status: 1, created_by: { user_id: 'key_a', name: 'checkout' } },
+        createdAt: '2026-01-15T10:30:00.000Z',
+      };
+      const data = { tokens: Array.from({ length: 260 }, () => record) };
+      const text = JSON.stringify({ status_code: 200, status: 'success', desc: 'Success', data });
+      assert.ok(Buffer.byteLength(text) > 13_000_000);
+      replies = [(response) => void response.writeHead(200).end(text)];
+      assert.deepEqual(await newClient().tokens.create({ chd: [], tags: [], scheme: 7 }), data);
+      assert.equal(received.length, 1);
+    });
+
+    test('up to the longest of the interface, and requests a longer one once', async () => {
+      const longestTag = JSON.stringify('\u0001'.repeat(LIMITS.tagCharacters)).length;
+      assert.ok(MAX_RESPONSE_BYTES > LIMITS.cardsPerTokenization * LIMITS.tags * longestTag);
+      const chunk = Buffer.alloc(1024 * 1024, ' ');
+      replies = [
+        (response) => {
+          const write = (): void => {
+            if (!response.destroyed && response.write(chunk)) write();
+          };
+          response.on('error', () => undefined);
+          response.on('drain', write);
+          response.writeHead(200);
+          write();
+        },
+      ];
+      const error = await errorOf(newClient().tokens.delete(['a']));
+      assert.ok(error instanceof ConnectionError && !(error instanceof TimeoutError));
+      assert.equal(error.message, 'the response is too long');
+      assert.deepEqual([received.length, waits, error.idempotencyKey], [1, [], keys()[0]]);
     });
   });
 

@@ -361,6 +361,16 @@ describe('the client', { timeout: 120_000 }, () => {
 
   test('refuses bad options, and a certificate that it does not trust', async () => {
     assert.throws(() => new CardvaultClient({ ...options, baseUrl: 'http://localhost' }), TypeError);
+    // Requests would go to the same paths of another place.
+    for (const rest of ['/vault', '/vault/', '//', '/?environment=sandbox', '/#sandbox'])
+      assert.throws(() => new CardvaultClient({ ...options, baseUrl: `${options.baseUrl}${rest}` }), TypeError, rest);
+    for (const user of ['ana', 'ana:secret', ':secret']) {
+      const baseUrl = options.baseUrl.replace('://', `://${user}@`);
+      assert.throws(() => new CardvaultClient({ ...options, baseUrl }), TypeError, user);
+    }
+    const slashed = new CardvaultClient({ ...options, baseUrl: `${options.baseUrl}/` });
+    assert.equal((await slashed.account()).environment, 'sandbox');
+    slashed.close();
     assert.throws(() => new CardvaultClient({ ...options, apiKey: 'a b' }), TypeError);
     const { ca: _, ...withoutCa } = options;
     const suspicious = new CardvaultClient({ ...withoutCa, maxRetries: 0 });

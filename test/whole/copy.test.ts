@@ -314,6 +314,16 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
         }
     });
 
+    test('with a warning about a password in an address, except in JSON', async () => {
+      const [secret, other] = ['postgres://user:secret@127.0.0.1:1/x', 'postgres://user@127.0.0.1:1/x'];
+      const { code, err } = await run(...copy(secret, secret));
+      assert.equal(code, 2);
+      assert.match(err, /^warning: .* password in --from and --to .*CARDVAULT_DATABASE_PASSWORD_FILE.*\n.*same/);
+      assert.doesNotMatch(err, /secret/);
+      assert.doesNotMatch((await run(...copy(other, other))).err, /warning/);
+      await refused(copy(secret, secret), /the same database/);
+    });
+
     test('onto itself, also by another name', async () => {
       await refused(copy(source, source), /the same database/);
       const other = `${source.slice('sqlite:'.length)}.link`;

@@ -4,6 +4,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { issueReceipt } from '../../console/wire/receipts.ts';
+import { SERVICE_ORIGIN } from '../../src/audit/audit.ts';
+import { CheckpointWriter } from '../../src/audit/checkpoints.ts';
+import { pruneLog } from '../../src/audit/pruning.ts';
 import { endBackup, insertBackup } from '../../src/backup/backup-store.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
 import { blob, commitOrThrow, integer, text, type Write, write } from '../../src/storage/database.ts';
@@ -234,6 +237,26 @@ describe('a deletion', { timeout: 120_000 }, () => {
       [join(service.directory, 'none'), publicKeys],
     ] as const)
       assert.equal((await shell.run('receipt', 'check', file, '--key', keys)).code, 2);
+  });
+
+  test('has a receipt after older records of the log were pruned, and none when a checkpoint was changed', async () => {
+    const token = await newToken();
+    const pruning = { before: service.now(), file: join(service.directory, 'removed.jsonl') };
+    await pruneLog({ ...service.core, origin: SERVICE_ORIGIN, receivers: [] }, pruning);
+    await deleteToken(token);
+    const file = await createIn('--account', account, '--token', token);
+    assert.equal((await check(file, '--record', `token:${token}`)).code, 0);
+    await new CheckpointWriter(service.core, () => undefined).write();
+    const change = (from: string, to: string): Promise<void> =>
+      commitOrThrow(service.core.database, {
+        writes: [write('update audit_checkpoints set statement = replace(statement, ?, ?)', [from, to])],
+      });
+    await change('"records":', '"Records":');
+    const { code, err } = await create('--account', account, '--token', token);
+    assert.equal(code, 1);
+    assert.match(err, /checkpoint [0-9]+: changed/);
+    await change('"Records":', '"records":');
+    assert.equal((await create('--account', account, '--token', token)).code, 0);
   });
 
   const skip =
