@@ -49,6 +49,8 @@ export interface CardFormFigures extends CardFormSettings {
   /** CPU microseconds of the service and the database for each session, and for the plain requests in its place: four of either. */
   readonly cpu: number;
   readonly plainCpu: number;
+  /** CPU microseconds of the bare server for the requests in the place of a session, and for their connection. */
+  readonly echoCpu: number;
   /** The fraction of the time of all cores that is used beside sessions. */
   readonly busy: number;
 }
@@ -68,6 +70,7 @@ interface Rounds {
   readonly besideEcho: Round;
   readonly sessions: SessionsReport;
   readonly plain: SessionsReport;
+  readonly echoCpu: number;
   readonly busy: number;
 }
 
@@ -96,6 +99,7 @@ export function compareRounds(rounds: readonly Rounds[]): Omit<CardFormFigures, 
     },
     cpu: medianOf(({ beside, without, sessions }) => (cpuOf(beside) - cpuOf(without)) / rateOf(sessions)),
     plainCpu: medianOf(({ besidePlain, without, plain }) => (cpuOf(besidePlain) - cpuOf(without)) / rateOf(plain)),
+    echoCpu: medianOf(({ echoCpu }) => echoCpu),
     busy: medianOf(({ busy }) => busy),
   };
 }
@@ -144,9 +148,11 @@ export async function measureCardForm(
       const after = readMachineTime();
       const busy = 1 - (after.idle - before.idle) / (after.total - before.total);
       const { round: besidePlain, sessions: plain } = await runBeside('plain', seconds);
-      const { round: besideEcho } = await runBeside('echo', seconds);
+      const echoBefore = echo.cpu();
+      const { round: besideEcho, sessions: visits } = await runBeside('echo', seconds);
+      const echoCpu = (echo.cpu() - echoBefore) / visits.sessions;
       const without = first ?? (await run(seconds));
-      measured.push({ beside, sessions, besidePlain, plain, besideEcho, without, busy });
+      measured.push({ beside, sessions, besidePlain, plain, besideEcho, echoCpu, without, busy });
     }
     return { ...settings, ...compareRounds(measured) };
   } finally {
@@ -193,8 +199,11 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
     ),
   ];
   const costs: Table = [
-    ['sessions a second', 'threads', 'completed', 'p50', 'p99', 'CPU us', 'CPU us of plain requests', 'cores busy'],
-    ...all.map(({ workers, sessionsPerSecond, sessions, cpu, plainCpu, busy }) => [
+    [
+      ...['sessions a second', 'threads', 'completed', 'p50', 'p99', 'CPU us', 'CPU us of plain requests'],
+      ...['CPU us of bare echo', 'cores busy'],
+    ],
+    ...all.map(({ workers, sessionsPerSecond, sessions, cpu, plainCpu, echoCpu, busy }) => [
       String(sessionsPerSecond),
       String(workers),
       whole(sessions.perSecond),
@@ -202,6 +211,7 @@ export function cardFormSection(all: readonly CardFormFigures[], { date, cores, 
       ms(sessions.p99),
       whole(cpu),
       whole(plainCpu),
+      whole(echoCpu),
       `${whole(busy * 100)} %`,
     ]),
   ];

@@ -58,13 +58,15 @@ const LIST_PENDING_BY_REQUESTER = `select ${COLUMNS} from approvals where accoun
 const FIND_CALL = 'select call from approvals where account = ?account and environment = ?environment and id = ?';
 const WAITING = `from approvals where account = ?account and environment = ?environment and ${OPEN}`;
 const WAITING_OF_REQUESTER = `${WAITING} and requested_by = ?`;
+const BYTES = 'coalesce(sum(octet_length(call) + octet_length(record)), 0)';
 const INSERT = `insert into approvals (${COLUMNS}, call) select ?account, ?environment, ?, ?, ?, ?, ?, ?, ?, ?
   where (select count(*) ${WAITING}) < ${LIMITS.pendingApprovals}
     and (select count(*) ${WAITING_OF_REQUESTER}) < ${LIMITS.pendingApprovalsPerRequester}
-    and (select coalesce(sum(octet_length(call) + octet_length(record)), 0) ${WAITING}) < ${LIMITS.pendingApprovalBytes}
+    and (select ${BYTES} ${WAITING}) < ${LIMITS.pendingApprovalBytes}
+    and (select ${BYTES} ${WAITING_OF_REQUESTER}) < ${LIMITS.pendingApprovalBytesPerRequester}
     and (select count(*) from approvals where account = ?account and environment = ?environment and created_at > ?)
       < ${LIMITS.approvalsPerDay}`;
-const COUNT_WAITING_OF_REQUESTER = `select count(*) as waiting ${WAITING_OF_REQUESTER}`;
+const COUNT_WAITING_OF_REQUESTER = `select count(*) as waiting, ${BYTES} as bytes ${WAITING_OF_REQUESTER}`;
 const COUNT_RECENT = `select count(*) as asked from approvals
   where account = ?account and environment = ?environment and created_at > ?`;
 const updateWith = (more: string): string => `update approvals set status = ?, decided_by = ?, record = ?${more}
@@ -224,17 +226,20 @@ export async function insertApproval(keyring: Keyring, approval: Approval, asked
   const call = await sealJson(keyring, approval, 'requests', callContext(approval), asked);
   const values = [account, environment, id, status, requestedBy, null, record, createdAt, expiresAt, call];
   const waiting = [account, environment, createdAt];
-  const limits = [...waiting, ...waiting, requestedBy, ...waiting, account, environment, createdAt - DAY];
+  const ofRequester = [...waiting, requestedBy];
+  const limits = [...waiting, ...ofRequester, ...waiting, ...ofRequester, account, environment, createdAt - DAY];
   return write(INSERT, [...values, ...limits], 1);
 }
 
-/** True when the limit of pending requests of the requester is reached. */
+/** True when a limit of pending requests of the requester, or of their size, is reached. */
 export async function isRequesterLimitReached(
   database: Database,
   { account, environment, createdAt, requestedBy }: Approval,
 ): Promise<boolean> {
   const [row] = await database.read(COUNT_WAITING_OF_REQUESTER, account, environment, createdAt, requestedBy);
-  return row !== undefined && integer(row, 'waiting') >= LIMITS.pendingApprovalsPerRequester;
+  if (row === undefined) return false;
+  const isFull = integer(row, 'bytes') >= LIMITS.pendingApprovalBytesPerRequester;
+  return isFull || integer(row, 'waiting') >= LIMITS.pendingApprovalsPerRequester;
 }
 
 /** True when the limit of requests in 24 hours is reached. */

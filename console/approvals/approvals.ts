@@ -373,8 +373,7 @@ export class Approvals implements ApprovalService {
    */
   async #limitExceeded(approval: Approval): Promise<Failure> {
     if (await isDailyLimitReached(this.#database, approval)) return new Failure('rate_limited');
-    if (await isRequesterLimitReached(this.#database, approval))
-      return notPossible('tooManyOwnPendingApprovals', { number: LIMITS.pendingApprovalsPerRequester });
+    if (await isRequesterLimitReached(this.#database, approval)) return notPossible('tooManyOwnPendingApprovals');
     return notPossible('tooManyPendingApprovals');
   }
 

@@ -190,12 +190,19 @@ async function writeCeremony(options: CeremonyOptions, target: CustodyOptions, h
   ]);
   const paths = sharePaths(options, held);
   assertNoFiles(paths);
-  for (const [at, path] of paths.entries()) writeNewFile(path, held.shareFiles[at]?.content ?? '', undefined);
-  if (existsSync(target.file)) await replaceCeremony(target, held);
-  else writeNewFile(target.file, held.rootKeyFile, groupIdOf(target.group));
+  const writeShares = (): void => {
+    for (const [at, path] of paths.entries()) writeNewFile(path, held.shareFiles[at]?.content ?? '', undefined);
+  };
+  if (existsSync(target.file)) return replaceCeremony(target, held, writeShares);
+  writeShares();
+  writeNewFile(target.file, held.rootKeyFile, groupIdOf(target.group));
 }
 
-async function replaceCeremony({ file, group }: CustodyOptions, held: HeldCeremony): Promise<void> {
+async function replaceCeremony(
+  { file, group }: CustodyOptions,
+  held: HeldCeremony,
+  writeShares: () => void,
+): Promise<void> {
   const [{ groupIdOf }, { replaceFile }, { readKeyCheckValue }, { runWithRootKeyLock }] = await Promise.all([
     import('../crypto/custody/choose.ts'),
     import('../crypto/custody/replacement.ts'),
@@ -205,8 +212,9 @@ async function replaceCeremony({ file, group }: CustodyOptions, held: HeldCeremo
   await runWithRootKeyLock(file, async () => {
     if (readKeyCheckValue(file, groupIdOf(group)) !== held.keyCheckValue)
       throw new CustodyError(
-        `${file} contains another root key than that of this vault; delete the new shares, and repeat the ceremony once no rotation of the root key is unfinished`,
+        `${file} contains another root key than that of this vault; repeat the ceremony once no rotation of the root key is unfinished`,
       );
+    writeShares();
     replaceFile(file, held.rootKeyFile, groupIdOf(group));
   });
 }

@@ -28,12 +28,17 @@ export function scrubCommand(program: Command, tools: CliContext, exit: (code: n
     );
 }
 
-function describe({ tables, visible, flushed, isLogCleared }: RewriteReport): string[] {
+const LOGS: Readonly<Record<RewriteReport['log'], string>> = {
+  cleared: 'cleared the write-ahead log',
+  later: 'the write-ahead log is read at present, for example by a backup: the service clears it later',
+  kept: 'the write-ahead log, its archives, base backups and standbys keep earlier contents until they end',
+};
+
+function describe({ tables, visible, flushed, log }: RewriteReport): string[] {
   const lines = [`rewrote ${tables} tables without deleted rows`];
   if (visible > 0)
     lines.push(`${visible} deleted rows remain, because another transaction may read them; end it and run scrub again`);
   if (!flushed) lines.push('the role may not run checkpoint: the files are complete after checkpoint_timeout');
-  if (isLogCleared) lines.push('cleared the write-ahead log');
-  else lines.push('the write-ahead log, its archives, base backups and standbys keep earlier contents until they end');
+  lines.push(LOGS[log]);
   return lines;
 }

@@ -151,7 +151,9 @@ export const LIMITS = {
   /** Stored call of one approval request. */
   approvalCallCharacters: 256 * 1024,
   /** Stored calls of all pending approval requests in one environment, without one more. */
-  pendingApprovalBytes: 4 * 1024 * 1024,
+  pendingApprovalBytes: 8 * 1024 * 1024,
+  /** The same of one user. */
+  pendingApprovalBytesPerRequester: 4 * 1024 * 1024,
   /** Lines that summarize a change for the approver, and the characters of each. */
   summaryLines: 100,
   summaryCharacters: 500,

@@ -275,8 +275,14 @@ describe('containsPanOutsideUuids', () => {
       assert.ok(containsPanOutsideUuids(url), url);
   });
 
+  it('finds one that fills the first groups of a UUID', () => {
+    assert.ok(containsPanOutsideUuids('41111111-1111-1111-8abc-abcdefabcdef'));
+    assert.equal(truncatePansOutsideUuids('41111111-1111-1111-8abc-abcdefabcdef').includes('4111111111111111'), false);
+    assert.match(truncatePansOutsideUuids('41111111-1111-1111-8abc-abcdefabcdef'), /^411111\*+1111/);
+  });
+
   it('finds none in a UUID', () => {
-    for (const uuid of ['abcdef00-0000-4000-8000-630000000004', '41111111-1111-4115-8111-ABCDEF000000']) {
+    for (const uuid of ['abcdef00-0000-4000-8000-630000000004', '41111111-1117-4ABC-8ABC-ABCDEF000000']) {
       for (const url of [`/hooks/${uuid}`, `/hooks/orders-${uuid}?a=${uuid}`]) {
         assert.equal(containsPan(url), true, 'the Luhn check alone finds one');
         assert.equal(containsPanOutsideUuids(url), false, url);

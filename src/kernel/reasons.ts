@@ -217,7 +217,7 @@ export const REASONS = {
   approvalTooLarge: 'This is too much for one approval. Do it in parts.',
   tooManyPendingApprovals: 'Too many changes are waiting for approval.',
   tooManyOwnPendingApprovals:
-    'You have {number} changes waiting for approval. Wait until they are decided, or withdraw some of them.',
+    'Too many of your changes are waiting for approval. Wait until they are decided, or withdraw some of them.',
   noOtherApprover: 'No other user of this account can approve this. An operator can invite an owner.',
   otherUserDecides: 'Another user has to decide this.',
   requesterOnly: 'Only the requester can do this.',

@@ -96,8 +96,8 @@ export interface RewriteReport {
   readonly visible: number;
   /** True when the files on disk are the new ones already. */
   readonly flushed: boolean;
-  /** True when the write-ahead log contains no earlier contents either. */
-  readonly isLogCleared: boolean;
+  /** The earlier contents of the write-ahead log: cleared, cleared later because of a reader, or kept until its files end. */
+  readonly log: 'cleared' | 'later' | 'kept';
 }
 
 /** A consistent view of a database at one moment, on a connection of its own. */

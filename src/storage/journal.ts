@@ -60,7 +60,7 @@ export interface Head extends Chain {
   readonly hash: string;
 }
 
-/** `seal`: as it is in the database; absent for a head that this process has sealed itself. */
+/** `seal`: as it is in the database; absent for a head that this process has sealed, or found sealed. */
 export type KnownHead = Head & { readonly seal?: Uint8Array };
 
 /** `before`: the head that this record follows, with sequence 0 when the chain is new. */
@@ -103,7 +103,7 @@ export const isHeadSealValid = (keys: DigestKeys, head: Head, seal: Uint8Array):
   keys.isValid(encodeHead(head), seal);
 
 /**
- * Returns the seal of a head that follows another. A head whose own seal is invalid was written by someone without the key: it is
+ * Returns the seal of a head that follows another. A head whose own seal is invalid was written without the present key: it is
  * extended, because the vault must continue to record, and its successors keep that seal, so that every verification fails from then on.
  */
 const sealAfter = (keys: DigestKeys, before: KnownHead, head: Head): Uint8Array =>

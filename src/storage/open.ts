@@ -34,7 +34,7 @@ export interface OpenedDatabase {
    * created the file.
    */
   connect(): Promise<boolean>;
-  /** PostgreSQL: opens a consistent view for a backup. Undefined with SQLite, whose file is copied as it is. */
+  /** PostgreSQL: opens a consistent view for a backup. Undefined with SQLite, whose rows are copied in one statement. */
   readonly openSnapshot: (() => Promise<Snapshot>) | undefined;
   /** SQLite: returns a port to the writer, for another thread that opens the database. */
   connectWriter(): MessagePort | undefined;

@@ -145,11 +145,11 @@ const LIST_FEW_WAITING = listDeliveriesSql(`and d.event in (select w.event from 
 const COUNT_WAITING_OF = `select count(*) as number from (select 1 from webhook_deliveries
   where ${OF_TENANT} and endpoint = ? and next_attempt_at is not null limit ${LIMITS.rowsPerScan + 1}) waiting`;
 /**
- * A claim that has not ended stays, because its attempt is in progress. Every claim sets `first_attempt_at`, so that its absence shows
+ * A claim that has not ended stays, because its attempt is in progress; one that lasts longer than a claim can is of a clock that was ahead. Every claim sets `first_attempt_at`, so that its absence shows
  * the node of the attempt that the delivery was replayed meanwhile.
  */
 const REPLAY_ONE = `update webhook_deliveries set status = 'waiting', step = 0, first_attempt_at = null,
-    next_attempt_at = case when next_attempt_at > ? and next_attempt_at = last_attempt_at + ${CLAIM_MS}
+    next_attempt_at = case when next_attempt_at between ? and ? and next_attempt_at = last_attempt_at + ${CLAIM_MS}
       then next_attempt_at else ? end
   where ${OF_TENANT} and endpoint = ? and event = ?`;
 const LIST_OLD = 'select account, environment, id from webhook_events where created_at < ? order by created_at limit ?';
@@ -478,7 +478,7 @@ export const hasDelivery = async (
 
 /** Takes effect when an attempt in progress has ended. Conflicts when there is no such delivery. */
 export const replayDelivery = (tenant: Tenant, endpoint: string, event: string, now: number): Write =>
-  write(REPLAY_ONE, [now, now, ...scopeOf(tenant), endpoint, event], 1);
+  write(REPLAY_ONE, [now + 1, now + 2 * CLAIM_MS, now, ...scopeOf(tenant), endpoint, event], 1);
 
 export const hasOldEvents = async (database: Database, before: number): Promise<boolean> =>
   (await database.read(HAS_OLD, before)).length > 0;

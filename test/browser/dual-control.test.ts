@@ -56,7 +56,8 @@ describe('dual control, in the browser', { skip: whyNoChromium() }, () => {
     const { page } = visitor;
     const tenant = { account, environment: 'production' } as const;
     const request = { processor: 'simulator', settings: {}, force: true };
-    const origin = { actor: { type: 'person', id: 'person_00000000000000', name: 'Olga' } } as const;
+    const { id } = await newMember(service, { account: '', role: 'operator', name: 'Olga', email: 'olga@example.com' });
+    const origin = { actor: { type: 'person', id, name: 'Olga' } } as const;
     await assert.rejects(
       service.core.transactions.run({ origin: origin }, (transaction) =>
         service.core.activations.enable(transaction, tenant, request),

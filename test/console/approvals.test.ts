@@ -415,7 +415,9 @@ describe('a stored request', () => {
       for (;;) await one();
     };
     await assert.rejects(untilFull(), { code: 'not_possible' });
-    assert.equal(count, LIMITS.pendingApprovalBytes / LIMITS.approvalCallCharacters);
+    assert.equal(count, LIMITS.pendingApprovalBytesPerRequester / LIMITS.approvalCallCharacters);
+    // Another user can still request.
+    await run((transaction) => approvals.request(transaction, { account, person: ben }, large));
     await run((transaction) => approvals.withdraw(transaction, acting, first));
     await one();
   });

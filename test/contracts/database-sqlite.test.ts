@@ -127,7 +127,7 @@ describe('the SQLite driver', { timeout: 120_000 }, () => {
       assert.equal(left(readFileSync(`${path}.copy`)), 0);
       const { tables, ...report } = await database.rewriteTables();
       assert.ok(tables > 10);
-      assert.deepEqual(report, { visible: 0, flushed: true, isLogCleared: true });
+      assert.deepEqual(report, { visible: 0, flushed: true, log: 'cleared' });
       assert.equal(left(bytesOf(path)), 0);
       const [counted] = await database.read('select count(*) as number from rows');
       assert.equal(counted?.['number'], ids.length - gone.size);

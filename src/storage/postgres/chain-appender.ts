@@ -6,6 +6,8 @@ import {
   emptyHead,
   extendChains,
   FIRST_LANE,
+  type Head,
+  isHeadSealValid,
   type KnownHead,
   type SealedHead,
   toKnownHead,
@@ -118,13 +120,29 @@ export class ChainAppender {
     const accounts = new Set(entries.map(({ account }) => account)).add('');
     const unknown = new Map([...accounts].filter((id) => !this.#heads.has(id)).map((id) => [this.#numberOf(id), id]));
     if (unknown.size === 0) return;
-    const rows = await connection.run(statement(HEADS, [this.#lane, encodeArray('bigint', [...unknown.keys()])]));
+    const read = async (numbers: readonly number[]): Promise<(Head & { readonly seal: Uint8Array })[]> => {
+      const rows = await connection.run(statement(HEADS, [this.#lane, encodeArray('bigint', numbers)]));
+      return rows.map((row) => ({
+        account: unknown.get(integer(row, 'account')) ?? '',
+        ...{ lane: this.#lane, sequence: integer(row, 'sequence'), hash: text(row, 'hash'), seal: blob(row, 'seal') },
+      }));
+    };
     for (const account of unknown.values()) this.#heads.set(account, emptyHead(account, this.#lane));
-    for (const row of rows) {
-      const account = unknown.get(integer(row, 'account')) ?? '';
-      const head = { account, lane: this.#lane, sequence: integer(row, 'sequence'), hash: text(row, 'hash') };
-      this.#heads.set(account, { ...head, seal: blob(row, 'seal') });
-    }
+    const heads = await read([...unknown.keys()]);
+    // They are judged now: a rotation of the key seals the row again while the head is kept, and destroys the former version.
+    const doubtful = heads.filter((head) => !this.#keepIfSealed(head));
+    if (doubtful.length === 0) return;
+    // The row or the versions may be of a moment in the middle of a rotation.
+    await this.#key().refresh();
+    const again = await read(doubtful.map(({ account }) => this.#numberOf(account)));
+    for (const head of again) if (!this.#keepIfSealed(head)) this.#heads.set(head.account, head);
+  }
+
+  /** Keeps a head without its seal, which then needs no other check; false when the seal is invalid. */
+  #keepIfSealed({ seal, ...head }: Head & { readonly seal: Uint8Array }): boolean {
+    if (!isHeadSealValid(this.#key(), head, seal)) return false;
+    this.#heads.set(head.account, head);
+    return true;
   }
 
   #numberOf(account: string): number {

@@ -26,7 +26,7 @@ export async function rewriteTables(connection: Connection): Promise<RewriteRepo
   await connection.command(`set lock_timeout = ${LOCK_WAIT_MS}`);
   let visible = 0;
   for (const { name } of tables) visible += await rewriteTable(connection, String(name));
-  return { tables: tables.length, visible, flushed: await flush(connection), isLogCleared: false };
+  return { tables: tables.length, visible, flushed: await flush(connection), log: 'kept' };
 }
 
 /** Returns the number of deleted rows that were copied, because another transaction may still read them. */

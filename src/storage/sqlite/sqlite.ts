@@ -175,8 +175,14 @@ export class SqliteDatabase implements Driver {
    */
   async rewriteTables(): Promise<RewriteReport> {
     await this.#send({ kind: 'rewrite' });
+    this.#hasErased = true;
+    // A reader of the log, such as a backup, does not undo the rewrite.
+    const log = await this.scrub().then(
+      () => 'cleared' as const,
+      () => 'later' as const,
+    );
     const [counted = {}] = await this.read(COUNT_TABLES);
-    return { tables: integer(counted, 'tables'), visible: 0, flushed: true, isLogCleared: true };
+    return { tables: integer(counted, 'tables'), visible: 0, flushed: true, log };
   }
 
   async backup(path: string): Promise<void> {
@@ -200,8 +206,8 @@ export class SqliteDatabase implements Driver {
     if (this.#closing) return;
     await this.#accounts.idle();
     await this.#group.drained();
-    await this.#scrubErased();
     this.#closing = true;
+    await this.#scrubErased();
     this.#reader?.close();
     if (this.#broken === undefined && this.#writer !== undefined) await this.#send({ kind: 'close' });
     this.#broken ??= new StorageError('the database is closed');

@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { type DigestKey, DigestKeys } from '../../crypto/digest-keys.ts';
 import type { Migration } from '../database.ts';
@@ -139,7 +140,6 @@ async function obey(command: Command): Promise<void> {
       break;
     case 'rewrite':
       rewrite();
-      await scrub(true);
       break;
     case 'ping':
       if (lastGroupFailed) connection.database.exec(PROBE_WRITE);
@@ -160,10 +160,13 @@ async function scrub(hasErased: boolean): Promise<void> {
   scrubbedVersion = version;
 }
 
-/** Writes all rows to new pages. Its temporary copy of them may be larger than the memory. */
+/**
+ * Writes all rows to new pages. Its temporary copy of them may be larger than the memory, and belongs beside the file: another file system may be
+ * small, or not encrypted.
+ */
 function rewrite(): void {
   const { database } = connection;
-  database.exec('pragma temp_store = file');
+  database.exec(`pragma temp_store_directory = '${dirname(path).replaceAll("'", "''")}'; pragma temp_store = file`);
   try {
     database.exec('vacuum');
   } finally {
@@ -175,5 +178,9 @@ function rewrite(): void {
 parentPort?.on('message', (port: MessagePort) => {
   ports.add(port);
   port.on('message', (request: Request) => serve(takeArrived({ port, request })));
-  port.on('close', () => ports.delete(port));
+  port.on('close', () => {
+    ports.delete(port);
+    // A thread that ended may have erased something since its last scrub.
+    scrubbedVersion = undefined;
+  });
 });

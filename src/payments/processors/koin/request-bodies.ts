@@ -1,7 +1,7 @@
 import { invalidField } from '../../../kernel/failure.ts';
 import { isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
 import { formatNumber, type Money } from '../../../kernel/money.ts';
-import { containsPan } from '../../../kernel/pan.ts';
+import { containsPanOutsideUuids } from '../../../kernel/pan.ts';
 import type { OperationRefFormat } from '../../operation-ref.ts';
 import {
   type CardData,
@@ -87,7 +87,7 @@ function buildTransaction(operationRef: string, settings: ProcessorSettings, ord
   const breakdown = itemsAmount === undefined ? {} : { breakdown: { items: buildAmount(itemsAmount) } };
   return omitUndefined({
     reference_id: operationRef,
-    business_id: REFERENCE.test(referenceCode) && !containsPan(referenceCode) ? referenceCode : undefined,
+    business_id: REFERENCE.test(referenceCode) && !containsPanOutsideUuids(referenceCode) ? referenceCode : undefined,
     account: settings['account'],
     amount: { ...buildAmount(amount), ...breakdown },
   });

@@ -224,6 +224,7 @@ export const audit = {
     passkey_wrong: 'Wrong passkey',
   },
   details: {
+    backup: 'Backup',
     bytes: 'Bytes',
     log_records: 'Audit records',
     log_heads: 'Digest of the heads',
@@ -329,6 +330,7 @@ export const audit = {
       tokens: 'Tokens',
       captures: 'Captures',
       audit: 'Audit log',
+      log: 'Whole log',
       requests: 'API requests',
       accounts: 'Accounts',
       'unknown-outcomes': 'Unknown outcomes',

@@ -238,6 +238,7 @@ export const audit: typeof english = {
     passkey_wrong: 'Llave de acceso incorrecta',
   },
   details: {
+    backup: 'Copia de seguridad',
     bytes: 'Bytes',
     log_records: 'Entradas de auditoría',
     log_heads: 'Resumen de las cabezas',
@@ -343,6 +344,7 @@ export const audit: typeof english = {
       tokens: 'Tokens',
       captures: 'Capturas',
       audit: 'Registro de auditoría',
+      log: 'Registro completo',
       requests: 'Solicitudes a la API',
       accounts: 'Cuentas',
       'unknown-outcomes': 'Resultados desconocidos',

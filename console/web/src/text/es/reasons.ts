@@ -202,7 +202,7 @@ export const reasons: Readonly<Record<Reason, string>> = {
   approvalTooLarge: 'Es demasiado para una sola aprobación. Hágalo por partes.',
   tooManyPendingApprovals: 'Hay demasiados cambios pendientes de aprobación.',
   tooManyOwnPendingApprovals:
-    'Tiene {number} cambios pendientes de aprobación. Espere a que se decidan o retire algunos.',
+    'Demasiados de sus cambios están pendientes de aprobación. Espere a que se decidan o retire algunos.',
   noOtherApprover: 'Ningún otro usuario de esta cuenta puede aprobarlo. Un operador puede invitar a un propietario.',
   otherUserDecides: 'Debe decidirlo otro usuario.',
   requesterOnly: 'Solo puede hacerlo el solicitante.',
