@@ -1,6 +1,6 @@
 import type { Transaction } from '../idempotency/transaction.ts';
 import type { Tenant } from '../kernel/environment.ts';
-import { truncatePansOutsideUuids } from '../kernel/pan.ts';
+import { truncateReference } from '../kernel/pan.ts';
 import type { PaymentSnapshot } from '../payments/payment.ts';
 import type { PaymentChange, PaymentChangeWriter } from '../payments/payment-repository.ts';
 import type { Status } from '../payments/transitions.ts';
@@ -52,6 +52,6 @@ function formatPaymentData(after: PaymentSnapshot): object {
   const { data } = formatDetails(after);
   const info = data.transaction_info;
   const reference = info.reference_code;
-  const truncated = reference !== undefined && { reference_code: truncatePansOutsideUuids(reference) };
+  const truncated = reference !== undefined && { reference_code: truncateReference(reference) };
   return { ...data, transaction_info: { ...info, ...truncated } };
 }

@@ -69,14 +69,20 @@ export const truncatePans = (text: string): string => truncateRuns(text, passesL
  */
 export const containsPan = (text: string): boolean => truncatePans(text) !== text;
 
-const SIXTEEN_DIGITS = /^[0-9]{16}$/;
+/** A UUID of digits alone counts as digits, because a card number between dashes could look like it. */
+const hasLetter = (uuid: string): boolean => /[a-f]/i.test(uuid);
 
 /**
- * False for a UUID of digits alone, or whose 16 characters of the first three groups or of the last two are a card number that an issuer could have issued: a
- * card number between dashes could look like it.
+ * True when `containsPan` is, without the UUIDs of the text that have a letter. Use it for URLs: one random UUID in 200 has digits
+ * that pass as a card number.
  */
+export const containsPanOutsideUuids = (text: string): boolean =>
+  containsPan(text.replace(UUID, (uuid) => (hasLetter(uuid) ? 'u' : uuid)));
+
+const SIXTEEN_DIGITS = /^[0-9]{16}$/;
+
+/** False for one random UUID in 10,000: a card number could be written as the first three groups, or as the last two. */
 function isNoPan(uuid: string): boolean {
-  if (!/[a-f]/i.test(uuid)) return false;
   const groups = uuid.split('-');
   return ![groups.slice(0, 3), groups.slice(3)].some((some) => {
     const digits = some.join('');
@@ -85,17 +91,14 @@ function isNoPan(uuid: string): boolean {
 }
 
 /**
- * True when `containsPan` is, without the UUIDs of the text. Use it for URLs and references: one random UUID in 200 has digits that pass as a card number.
+ * Truncates as `truncatePans` does, and leaves UUIDs that have a letter and no card number in whole groups. Use it for references, by
+ * which a receiver finds an order.
  */
-export const containsPanOutsideUuids = (text: string): boolean =>
-  containsPan(text.replace(UUID, (uuid) => (isNoPan(uuid) ? 'u' : uuid)));
-
-/** Truncates as `truncatePans` does, and leaves UUIDs. Use it for references, by which a receiver finds an order. */
-export function truncatePansOutsideUuids(text: string): string {
+export function truncateReference(text: string): string {
   let truncated = '';
   let end = 0;
   for (const { 0: uuid, index } of text.matchAll(UUID)) {
-    if (!isNoPan(uuid)) continue;
+    if (!hasLetter(uuid) || !isNoPan(uuid)) continue;
     truncated += truncatePans(text.slice(end, index)) + uuid;
     end = index + uuid.length;
   }

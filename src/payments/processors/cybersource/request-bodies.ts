@@ -1,5 +1,5 @@
 import { formatDecimal, type Money } from '../../../kernel/money.ts';
-import { containsPanOutsideUuids, type Pan } from '../../../kernel/pan.ts';
+import { type Pan, truncateReference } from '../../../kernel/pan.ts';
 import { type CardData, type OperationNames, type Order, resolvePayer } from '../../processor.ts';
 
 /**
@@ -31,7 +31,7 @@ const CARD_TYPES: readonly (readonly [RegExp, string])[] = [
 export const findCardType = (pan: Pan): string | undefined => CARD_TYPES.find(([prefix]) => prefix.test(pan))?.[1];
 
 const omitPan = (text: string | undefined): string | undefined =>
-  text !== undefined && containsPanOutsideUuids(text) ? undefined : text;
+  text !== undefined && truncateReference(text) !== text ? undefined : text;
 
 export const buildPaymentBody = (names: OperationNames, order: Order, card: CardData): Body =>
   withoutEmpty({

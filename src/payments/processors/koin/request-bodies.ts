@@ -1,7 +1,7 @@
 import { invalidField } from '../../../kernel/failure.ts';
 import { isExactNumber, isJsonObject, type Json } from '../../../kernel/json.ts';
 import { formatNumber, type Money } from '../../../kernel/money.ts';
-import { containsPanOutsideUuids } from '../../../kernel/pan.ts';
+import { truncateReference } from '../../../kernel/pan.ts';
 import type { OperationRefFormat } from '../../operation-ref.ts';
 import {
   type CardData,
@@ -87,7 +87,8 @@ function buildTransaction(operationRef: string, settings: ProcessorSettings, ord
   const breakdown = itemsAmount === undefined ? {} : { breakdown: { items: buildAmount(itemsAmount) } };
   return omitUndefined({
     reference_id: operationRef,
-    business_id: REFERENCE.test(referenceCode) && !containsPanOutsideUuids(referenceCode) ? referenceCode : undefined,
+    business_id:
+      REFERENCE.test(referenceCode) && truncateReference(referenceCode) === referenceCode ? referenceCode : undefined,
     account: settings['account'],
     amount: { ...buildAmount(amount), ...breakdown },
   });
