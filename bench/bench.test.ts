@@ -5,6 +5,7 @@ import { ENDPOINTS } from '../src/http/endpoints.ts';
 import { findPostgres } from '../test/fixtures/postgres-binaries.ts';
 import { inScope, onlyLong } from '../test/scope.ts';
 import { type DatabaseName, type Matrix, rankCorrelation, trendOf } from './figures.ts';
+import { withEarlier } from './growth.ts';
 import { measureImport } from './import.ts';
 import { measureMatrix } from './matrix.ts';
 import { describeFiles, resultsPage } from './report.ts';
@@ -107,6 +108,27 @@ test('pages and picture are those of the stored results', () => {
   assert.equal(readFileSync(FILES.page, 'utf8'), page);
   assert.equal(readFileSync(FILES.picture, 'utf8'), picture);
   assert.equal(readFileSync(FILES.capacity, 'utf8'), capacity);
+});
+
+test('a database that a growth measurement leaves out keeps its figures and their conditions', () => {
+  const conditionsOf = (day: number) => conditionsNow(new Date(day * 86_400_000));
+  const growthOf = (day: number, ...databases: DatabaseName[]) => ({
+    conditions: conditionsOf(day),
+    settings: { sizes: [1000], databases, rounds: 1, seconds: 1 },
+    ...(databases.includes('PostgreSQL') && { postgres: '15.18' }),
+    fillings: databases.map((database) => ({ database, tokens: 1000, cardsPerSecond: day, cpu: 1, bytes: 1 })),
+    figures: databases.map((database) => ({
+      ...{ database, request: 'x', tokens: 1000, perSecond: day, p50: 1, p99: 1, rate: 1, cpuRatio: 1 },
+    })),
+  });
+  const first = growthOf(1, 'SQLite', 'PostgreSQL');
+  const second = withEarlier(growthOf(2, 'SQLite'), first);
+  const third = withEarlier(growthOf(3, 'SQLite'), second);
+  assert.deepEqual(third.figures, growthOf(3, 'SQLite').figures);
+  assert.deepEqual(third.before?.figures, growthOf(1, 'PostgreSQL').figures);
+  assert.deepEqual(third.before?.conditions, conditionsOf(1));
+  assert.equal(withEarlier(growthOf(4, 'SQLite', 'PostgreSQL'), third).before, undefined);
+  assert.match(resultsPage({ growth: third }), /Measured before: 1970-01-02; .*PostgreSQL 15\.18/);
 });
 
 test('every request has a name of its own', () => {

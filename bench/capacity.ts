@@ -52,7 +52,8 @@ export const bytesOfRequest = (database: DatabaseName): number =>
 const coresFor = (microseconds: number, perSecond: number): number => (microseconds * perSecond) / 1e6 / BUSY;
 
 function bytesOfCard(results: Results, database: DatabaseName): number {
-  const largest = results.growth?.fillings.filter((filling) => filling.database === database).at(-1);
+  const fillings = [...(results.growth?.before?.fillings ?? []), ...(results.growth?.fillings ?? [])];
+  const largest = fillings.filter((filling) => filling.database === database).at(-1);
   return largest === undefined ? USUAL_BYTES[database] : largest.bytes / largest.tokens;
 }
 
@@ -131,7 +132,7 @@ export function capacityTables(results: Results): string {
   const bytes = DATABASES.map((database) => `${whole(bytesOfCard(results, database))} bytes over ${database}`).join(
     ', ',
   );
-  const left = DATABASES.map((database) => `${whole(bytesOfRequest(database))} over ${database}`).join(' and ');
+  const left = DATABASES.map((database) => `${whole(bytesOfRequest(database))} bytes over ${database}`).join(' and ');
   return `Measured on ${date} with ${cores} cores (${processor}). Cores are ${BUSY * 100} % busy.
 
 ${aligned(perThousand(figures))}
@@ -139,7 +140,7 @@ ${aligned(perThousand(figures))}
 A card takes ${bytes}. The examples send six tokenizations, two captures and two authorizations of ten requests; they have ${Math.round((DISK_FACTOR - 1) * 100)} % of
 free disk and the indexes of the tokens in memory. A large vault writes ${PAGES_OF_CARD} pages of 4 KiB at random places for each card: over SQLite, where the disk takes fewer a second, or one writer
 is not enough, use PostgreSQL, which gathers the changes of a page in its memory. Over SQLite a node with several request threads takes ${THREADS_FACTOR} times the CPU of one with one thread. The rate
-is that of the peak. "More for each day" is what a whole day at that rate adds, cards included: a request leaves ${left} bytes on average when its captures have expired; audit records and payments are never deleted. "A month" counts $${PRICES.core} for a core with ${MEMORY_OF_CORE} GB of memory, $${PRICES.memory} for each
+is that of the peak. "More for each day" is what a whole day at that rate adds, cards included: a request leaves ${left} on average when its captures have expired; audit records and payments are never deleted. "A month" counts $${PRICES.core} for a core with ${MEMORY_OF_CORE} GB of memory, $${PRICES.memory} for each
 further gigabyte of memory, and $${PRICES.gigabyte} for each of the disk.
 
 ${aligned(examples(results, figures))}

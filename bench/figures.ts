@@ -13,7 +13,7 @@ export interface Conditions {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-type Measured<Figures> = Figures & { readonly conditions: Conditions };
+export type Measured<Figures> = Figures & { readonly conditions: Conditions };
 
 /** The newest result of each measurement, as `bench/results.json` stores them. Pages and picture are made of it. */
 export interface Results {
@@ -135,6 +135,9 @@ export interface GrowthFigure {
   readonly written?: number;
 }
 
+/** Databases that the newest measurement left out, as they were measured before. */
+export type EarlierGrowth = Measured<Pick<Growth, 'postgres' | 'fillings' | 'figures'>>;
+
 export interface Growth {
   readonly settings: GrowthSettings;
   readonly postgres?: string;
@@ -142,6 +145,7 @@ export interface Growth {
   readonly figures: readonly GrowthFigure[];
   /** Random pages of four kilobytes a second that the disk takes in a file of the size of the largest vault over SQLite. */
   readonly diskPages?: number;
+  readonly before?: EarlierGrowth;
 }
 
 export interface SoakSettings {

@@ -5,6 +5,7 @@ import {
   type Growth,
   type GrowthFigure,
   type GrowthSettings,
+  type Measured,
   median,
 } from './figures.ts';
 import { FILLED_BY, type Request, requestNamed } from './requests.ts';
@@ -111,6 +112,17 @@ async function measureVaults(
     }
   }
   return figures;
+}
+
+/** Keeps the figures of the databases that were not measured this time. */
+export function withEarlier(growth: Measured<Growth>, last: Measured<Growth> | undefined): Measured<Growth> {
+  const { databases } = growth.settings;
+  const isLeft = ({ database }: { readonly database: DatabaseName }): boolean => !databases.includes(database);
+  const earlier = [last, last?.before].find((each) => each?.figures.some(isLeft));
+  if (earlier === undefined) return growth;
+  const { conditions, postgres, fillings, figures } = earlier;
+  const before = { conditions, fillings: fillings.filter(isLeft), figures: figures.filter(isLeft) };
+  return { ...growth, before: postgres === undefined ? before : { ...before, postgres } };
 }
 
 export async function measureGrowth(settings: GrowthSettings, print: (line: string) => void): Promise<Growth> {

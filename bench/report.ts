@@ -166,7 +166,7 @@ function matrixSection(matrix: NonNullable<Results['matrix']>): string {
 ## Beside a bare echo
 
 ${USUAL_CONNECTIONS} connections. \`rate\`: requests a second beside those of \`node:https\` alone, which reads the body of a tokenization, parses
-it and sends a response of fixed bytes; with 100 cards, cards. \`CPU\`: microseconds of CPU of service and database, all threads, beside those of
+it and sends a response of fixed bytes; with 100 cards, cards. \`CPU us\`: microseconds of CPU of all threads of the service, and of PostgreSQL; \`CPU\`: both together beside those of
 that echo. Both are the median of the ratios of neighboring rounds. "Echo of a tokenization" is the service with an echo in the place of
 its vault. It can cost less than the bare server, which serves its requests one after the other, because the service serves all that have arrived together ([0048](../docs/decisions/0048-rounds-of-requests.md)). "At 70 %": latency when requests arrive independently of one another, 70 % of those a second, counted from the arrival that the schedule
 intended. Aims are those for a node over SQLite. †: the load was the limit.
@@ -185,7 +185,7 @@ ${aligned(echoTable(matrix))}
 ${signing.length === 1 ? '' : `\n## Signatures\n\nCPU of a request, and the share of it that RSA-2048 signatures alone take, made in the same round in a process of their own: two for nested\nJOSE, else one. "If the message cost nothing" is the share beside a hash with three placeholders, which reads tokens, writes an audit record and responds: the most that\na signed request could reach. The last column is the share that a bare \`node:https\` server takes for one request with these signatures: what is beyond it is the work\nof the vault. [Capacity](../docs/capacity.md) has the parts of it.\n\n${aligned(signing)}\n`}
 ## Memory and start
 
-Resident memory of the service ${settings.settleSeconds} s after the start, and after all requests above.
+Resident memory of the service ${settings.settleSeconds} s after the start, and after all requests above: of 256 connections too, on which 25,600 cards are in progress. [Memory by part](#memory-by-part) has the aims after a load of 64 connections.
 
 ${aligned(memoryTable(matrix))}
 ${problems.length === 0 ? '' : `\n## Not measured\n\n${problems.map((problem) => `- ${problem.split('\n')[0]}`).join('\n')}\n`}
@@ -208,7 +208,22 @@ const diskLimit = (pages: number): string =>
   `"Written" is what the service writes over SQLite, half of it to its log. In a file of the size of the largest vault the disk alone takes ${whole(pages)} pages of 4 KiB a second at random places, ${whole((pages * PAGE_BYTES) / MEGABYTE)} MB/s, in batches of 4,000 with a flush.`;
 
 function growthSection(growth: NonNullable<Results['growth']>): string {
-  const { conditions, postgres, settings, fillings, figures, diskPages } = growth;
+  const { conditions, postgres, settings, diskPages, before } = growth;
+  const earlier =
+    before === undefined
+      ? ''
+      : `\nMeasured before: ${conditionsLine(before.conditions, before.postgres)}\n\n${growthTables(before, diskPages)}\n`;
+  return `## Growth
+
+${conditionsLine(conditions, postgres)}
+
+Vaults of several sizes side by side: ${settings.rounds} rounds of ${settings.seconds} s at each in turns, 64 connections. The vaults were filled over their interface, 100 cards in a request:
+
+${growthTables(growth, diskPages)}
+${diskPages === undefined ? '' : `\n${diskLimit(diskPages)}\n`}${earlier}`;
+}
+
+function growthTables({ fillings, figures }: Pick<Growth, 'fillings' | 'figures'>, diskPages?: number): string {
   const filled: Table = [
     ['database', 'tokens', 'cards a second', 'CPU us a card', 'bytes a card'],
     ...fillings.map(({ database, tokens, cardsPerSecond, cpu, bytes }: Growth['fillings'][number]) => [
@@ -237,16 +252,9 @@ function growthSection(growth: NonNullable<Results['growth']>): string {
       ...(diskPages === undefined ? [] : [written === undefined ? '-' : `${whole(written / MEGABYTE)} MB/s`]),
     ]),
   ];
-  return `## Growth
+  return `${aligned(filled)}
 
-${conditionsLine(conditions, postgres)}
-
-Vaults of several sizes side by side: ${settings.rounds} rounds of ${settings.seconds} s at each in turns, 64 connections. The vaults were filled over their interface, 100 cards in a request:
-
-${aligned(filled)}
-
-${aligned(measured)}
-${diskPages === undefined ? '' : `\n${diskLimit(diskPages)}\n`}`;
+${aligned(measured)}`;
 }
 
 const SOAK_REFERENCE = [

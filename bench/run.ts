@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { besideSection, measureBeside } from './beside.ts';
 import { type CardFormFigures, cardFormSection, measureCardForm } from './card-form.ts';
 import type { DatabaseName, MatrixSettings, Results } from './figures.ts';
-import { measureGrowth } from './growth.ts';
+import { measureGrowth, withEarlier } from './growth.ts';
 import { measureImport } from './import.ts';
 import { estimateSeconds, measureMatrix } from './matrix.ts';
 import { measureMemory, memorySection } from './memory.ts';
@@ -148,7 +148,8 @@ async function measureAll(): Promise<Results> {
   if (values.growth) {
     const sizes = (positionals[0] ?? '1,10').split(',').map((millions) => Number(millions) * 1e6);
     const settings = { ...roundsOf(DEFAULTS.growth), sizes, databases: databasesOf(['sqlite', 'postgres']) };
-    return { growth: { conditions, ...(await measureGrowth(settings, print)) } };
+    const growth = { conditions, ...(await measureGrowth(settings, print)) };
+    return { growth: withEarlier(growth, readResults().growth) };
   }
   if (values.soak !== undefined) {
     const [database = 'SQLite'] = databasesOf(['sqlite']);
