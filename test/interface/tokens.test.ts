@@ -253,14 +253,13 @@ describe('POST /v1/tokenization/simple', () => {
   test('lets other requests have their turns while it works on many cards', async () => {
     const me = await newCaller(service);
     for (const scheme of [7, 8]) {
-      const request = cards(
-        Array.from({ length: 1000 }, () => luhnPan('411111')),
-        { scheme, type: 'persistent' },
-      );
+      const pans = Array.from({ length: 1000 }, () => luhnPan('411111'));
+      const request = cards(pans, { scheme, type: 'persistent' });
       for (const isKnown of [false, true]) {
         const { result, turns } = await countTurns(() => me.tokenize(request));
         const tokens = tokensIn(result);
-        assert.equal(new Set(tokens).size, 1000);
+        // Two random card numbers of a thousand are the same once in two thousand runs.
+        assert.equal(new Set(tokens).size, new Set(pans).size);
         assert.ok(turns > 20, `${turns} turns, scheme ${scheme}, ${isKnown ? 'known' : 'new'} cards`);
       }
     }
