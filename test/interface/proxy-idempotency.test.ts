@@ -114,6 +114,7 @@ for (const { name, around } of ENDPOINTS) {
       const headers = keyed();
       proxied(await send(good(), headers));
       assertRefused(await send(good(), { ...headers, 'ft-encryption': '{"is_partial":false}' }), REUSED);
+      assertRefused(await send(good(), { ...headers, 'ft-encryption': '' }), REUSED);
     });
 
     test('a response is stored for 24 hours', async () => {
