@@ -14,7 +14,7 @@ test('settings are kept for a limited time, and large ones never', () => {
   };
   const usual = keep('usual', LIMITS.recentSessionBytes);
   keep('large', LIMITS.recentSessionBytes + 1);
-  assert.equal(recent.peek('usual'), usual);
+  assert.deepEqual(recent.peek('usual'), usual);
   assert.equal(recent.peek('large'), undefined);
   now = 1000;
   keep('next', 1);

@@ -121,10 +121,14 @@ export interface UnsealedSettings {
 /** Settings of sessions that were created or read within a minute, by id. Each of the requests of a form needs them, and they never change. */
 export type RecentSettings = Cache<string, UnsealedSettings>;
 
-/** Keeps the settings, unless the merchant's additional information makes them large. */
-export function keepSettings(recent: RecentSettings, unsealed: UnsealedSettings): void {
+/**
+ * Keeps a copy of the settings, unless the merchant's additional information makes them large. The texts of a copy are parsed again, so
+ * that they do not keep the body of the request in memory.
+ */
+export function keepSettings(recent: RecentSettings, { created, settings }: UnsealedSettings): void {
   recent.dropExpired();
-  if (unsealed.created.record.length <= LIMITS.recentSessionBytes) recent.set(unsealed.created.id, unsealed);
+  if (created.record.length > LIMITS.recentSessionBytes) return;
+  recent.set(created.id, { created, settings: JSON.parse(JSON.stringify(settings)) });
 }
 
 /** A session with the digest of its secret. */

@@ -8,6 +8,7 @@ import type { MonotonicClock } from '../kernel/clock.ts';
 import type { Environment } from '../kernel/environment.ts';
 import type { Failure } from '../kernel/failure.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { toOwnMemory } from '../kernel/own-memory.ts';
 import { Cache } from '../storage/cache.ts';
 import { describeError, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
@@ -182,7 +183,7 @@ export function clientAddress({ ip = '' }: FastifyRequest): string {
   let address = PARSED_ADDRESSES.peek(ip);
   if (address === undefined) {
     address = normalizeAddress(ip) ?? 'unknown';
-    if (ip.length <= MAX_ADDRESS_CHARACTERS) PARSED_ADDRESSES.set(ip, address);
+    if (ip.length <= MAX_ADDRESS_CHARACTERS) PARSED_ADDRESSES.set(toOwnMemory(ip), address);
   }
   return address;
 }

@@ -1,5 +1,6 @@
 import { type DigestKey, type DigestKeys, versionByte, withVersion } from '../crypto/digest-keys.ts';
 import { fingerprint } from '../crypto/fingerprint.ts';
+import { toOwnMemory } from '../kernel/own-memory.ts';
 
 /**
  * Blind indexes: keyed digests of first six, last four and tags, by which tokens are found. The database shows which
@@ -130,7 +131,7 @@ export class BlindIndex {
     if (known !== undefined) return known;
     if (this.#tags.size >= MAX_CACHED_TAGS) this.#tags.clear();
     const digest = withVersion(this.#key, fingerprint(this.#key.key, `tag:${text}`).subarray(0, TAG_BYTES));
-    this.#tags.set(text, digest);
+    this.#tags.set(toOwnMemory(text), digest);
     return digest;
   }
 

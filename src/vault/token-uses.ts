@@ -1,5 +1,6 @@
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { toOwnMemory } from '../kernel/own-memory.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
 import { listRuledTenants, toDay, upsertUses } from './retention-store.ts';
@@ -34,7 +35,8 @@ export class TokenUses {
     const uses = this.#tenants.get(tenantKey(tenant));
     if (uses === undefined) return;
     this.#startDay();
-    for (const token of tokens) if (!uses.written.has(token)) uses.pending.add(token);
+    for (const token of tokens)
+      if (!(uses.written.has(token) || uses.pending.has(token))) uses.pending.add(toOwnMemory(token));
   }
 
   /** Writes what was noted, and reads which tenants have a rule; call it every few seconds. */
