@@ -169,13 +169,15 @@ function resolveCommand(payments: Command, tools: CliContext): void {
       const outcome = options.outcome ?? options.as ?? command.error(MISSING_OUTCOME);
       return withCore(tools, async (core) => {
         const { accounts, transactions } = core;
-        const [{ IdempotencyKeys }, { UnknownOutcomes }, { PaymentRepository }] = await Promise.all([
+        const [{ IdempotencyKeys }, { UnknownOutcomes }, { PaymentRepository }, { paymentEvents }] = await Promise.all([
           import('../idempotency/idempotency-keys.ts'),
           import('../payments/unknown-outcomes.ts'),
           import('../payments/payment-repository.ts'),
+          import('../http/webhook-events.ts'),
         ]);
         const tenant = await resolveTenant(accounts, options);
-        const repository = new PaymentRepository({ ...core, onOutcome: () => undefined });
+        const onChange = paymentEvents(core.outbox);
+        const repository = new PaymentRepository({ ...core, onOutcome: () => undefined, onChange });
         const idempotency = new IdempotencyKeys(core);
         const unknownOutcomes = new UnknownOutcomes({ ...core, repository, idempotency });
         const { transaction: transactionId, reason = '' } = options;

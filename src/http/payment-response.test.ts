@@ -90,6 +90,13 @@ describe('the response to an authorization or payment', () => {
     }
   });
 
+  it('is an Error when the processor had cancelled the order by the time its outcome was known', () => {
+    const { status, message, data } = sent(formatOperation(pair(PAYMENT_STATES.Cancelled, { type: 'payment' })));
+    assert.deepEqual([status, message], ['Error', 'Payment cancelled at the processor']);
+    assert.equal(data.transaction_info.status, 'Cancelled');
+    assert.equal('response_code' in data.transaction_info, false);
+  });
+
   it('is Fail when declined, Error when the processor failed, each with reason and code', () => {
     for (const failed of [
       ...REASONS.Declined.map((reason) => ({ status: 'Declined', reason }) as const),

@@ -88,6 +88,9 @@ function formatEnvelope(pair: OperationOfPayment): Pick<PaymentResponse, 'status
       ? { status: 'Fail', message: `${name} declined` }
       : { status: 'Error', message: `${name} failed at the processor` };
   if (state === 'in_progress' && !isFirst(pair)) return { status: 'Error', message: 'Outcome unknown, being resolved' };
+  // Its outcome was unknown, and then the processor had cancelled it.
+  if (isFirst(pair) && pair.payment.status === 'Cancelled')
+    return { status: 'Error', message: `${name} cancelled at the processor` };
   const isOpen = isFirst(pair) && pair.payment.status === 'Opened';
   return { status: 'success', message: isOpen ? `${name} in progress` : `${name} successful` };
 }

@@ -964,9 +964,14 @@ describe('a recheck', () => {
 
   it('continues until a payment that was found authorized has its capture in progress', () => {
     const rules = { ...RULES, capabilities: { sale: false } };
-    const rechecked = (payment: Partial<Payment>, with_ = rules): readonly string[] | undefined =>
+    const opened = buildPayment();
+    const rechecked = (payment: Partial<Payment>, with_ = rules, after = opened): readonly string[] | undefined =>
       applyEvent(
-        { ...pending, payment: buildPayment({ type: 'payment', ...payment }) },
+        {
+          ...pending,
+          operation: { ...pending.operation, stateAfter: after },
+          payment: buildPayment({ type: 'payment', ...payment }),
+        },
         { type: 'inquired', result: OUTCOMES.approved },
         NOW,
         with_,
@@ -976,6 +981,9 @@ describe('a recheck', () => {
     assert.deepEqual(rechecked({ type: 'authorization' }), []);
     assert.deepEqual(rechecked({}, RULES), []);
     assert.deepEqual(rechecked({ status: 'Collected', collected: 10_000n, expiresAt: undefined }), []);
+    // It was authorized at once, and its capture was declined: the merchant decides about it.
+    assert.deepEqual(rechecked(PAYMENT_STATES.Authorized), [FIRST]);
+    assert.deepEqual(rechecked(PAYMENT_STATES.Authorized, rules, buildPayment(PAYMENT_STATES.Authorized)), []);
   });
 });
 

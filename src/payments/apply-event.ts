@@ -303,7 +303,7 @@ function applyRecheck(snapshot: PaymentSnapshot, event: Inquired, now: number, r
   const after = applyLateResult(snapshot, event, now, rules);
   const isOpen =
     needsManualResolution(after.operation, result) ||
-    lacksCapture(after.payment, rules.capabilities) ||
+    lacksCapture(after, rules.capabilities) ||
     needsRecheck(after, result, now, rules.recoveryMax);
   const reconciliation = isOpen ? after.reconciliation : withoutRecheck(after.reconciliation, after.operation.id);
   const isFree = after.payment.operationInProgress === undefined && reconciliation.recheckIds.length === 0;

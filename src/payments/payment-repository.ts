@@ -67,7 +67,7 @@ export class PaymentRepository {
   readonly #time: TrustedTime;
   readonly #random: Random;
   readonly #onOutcome: OutcomeObserver;
-  readonly #onChange: PaymentChangeWriter | undefined;
+  readonly #onChange: PaymentChangeWriter;
 
   constructor(options: {
     database: Database;
@@ -75,7 +75,7 @@ export class PaymentRepository {
     time: TrustedTime;
     random: Random;
     onOutcome: OutcomeObserver;
-    onChange?: PaymentChangeWriter | undefined;
+    onChange: PaymentChangeWriter;
   }) {
     this.#database = options.database;
     this.#keyring = options.keyring;
@@ -154,7 +154,7 @@ export class PaymentRepository {
     if (isStart) transaction.write(insertOperation(seal, tenant, operation));
     if (isUpdate) transaction.write(updateOperation(seal, tenant, operation, revisions.operation));
     for (const addition of changeTotals(tenant, loaded.payment, payment)) transaction.add(addition);
-    await this.#onChange?.(transaction, tenant, { before: loaded, after: { payment, operation, reconciliation } });
+    await this.#onChange(transaction, tenant, { before: loaded, after: { payment, operation, reconciliation } });
     const revision = isStart ? 1 : revisions.operation + (isUpdate || operation === initial ? 1 : 0);
     transaction.afterCommit(async () => this.#report(loaded, { payment, operation }, event));
     return {

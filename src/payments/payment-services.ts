@@ -32,7 +32,7 @@ interface Parts {
   readonly steps?: StepObserver | undefined;
   holdsLease(): Promise<boolean>;
   readonly onOutcome: OutcomeObserver;
-  readonly onChange?: PaymentChangeWriter;
+  readonly onChange: PaymentChangeWriter;
   failed(chore: string, error: unknown): void;
   onRecoveryError(error: unknown, due: DuePayment): void;
 }

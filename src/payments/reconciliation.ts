@@ -167,10 +167,18 @@ export function needsManualResolution(operation: Operation, result: InquiryResul
 }
 
 /**
- * True for a payment that lacks its capture where that is a call of its own. It is rechecked until the capture has
- * started, so that a crash in between does not lose it.
+ * True for a payment that was pending, is authorized by now, and lacks its capture where that is a call of its own. It is rechecked
+ * until the capture has started, so that a crash in between does not lose it. A payment whose first operation was completed as
+ * Authorized had its capture declined: it is the merchant who captures that one, or voids it.
  */
-export const lacksCapture = (payment: Payment, { sale }: Pick<Capabilities, 'sale'>): boolean =>
-  payment.type === 'payment' && payment.status === 'Authorized' && payment.operationCount === 1 && !sale;
+export const lacksCapture = (
+  { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
+  { sale }: Pick<Capabilities, 'sale'>,
+): boolean =>
+  payment.type === 'payment' &&
+  payment.status === 'Authorized' &&
+  payment.operationCount === 1 &&
+  operation.stateAfter?.status === 'Opened' &&
+  !sale;
 
 export const isHeld = ({ status }: Payment): boolean => status === 'Opened' || status === 'Authorized';

@@ -279,7 +279,7 @@ export class Recovery {
   async #captureLate(loaded: LoadedPayment, configured: ConfiguredProcessor, result: InquiryResult): Promise<void> {
     const { payment } = loaded;
     if (result.kind !== 'approved' || payment.operationInProgress !== undefined) return;
-    if (!lacksCapture(payment, configured.processor.capabilities)) return;
+    if (!lacksCapture(loaded, configured.processor.capabilities)) return;
     await this.#services.payments.runInternal(loaded, configured, { type: 'capture', amount: undefined });
   }
 

@@ -365,6 +365,13 @@ describe('resolving a void or an expiry', () => {
       }
     });
 
+    it(`leaves ${type === 'expiry' ? 'an expiry in doubt' : 'no void in doubt'} whose payment was captured for more than it was authorized`, async () => {
+      const state: InquiryResult = { kind: 'approved', captured: captured(10_001n), details: {} };
+      const { event, calls } = await hold(type, { inquire: [state] });
+      assert.deepEqual(event, type === 'expiry' ? unansweredEvent(false) : { type: 'superseded', state });
+      assert.deepEqual(names(calls), ['inquire']);
+    });
+
     it(`repeats the ${type} while the payment is unchanged or its state is unknown`, async () => {
       for (const state of [OUTCOMES.approved, OUTCOMES.pending, OUTCOMES.unknown] as const) {
         const { event, calls, context } = await hold(type, { inquire: [state], repeatVoid: OUTCOMES.approved });

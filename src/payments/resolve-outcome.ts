@@ -1,4 +1,4 @@
-import { applyEvent, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentRules } from './apply-event.ts';
+import { applyEvent, applyState, NEVER_CONFIRMED, NEVER_RECEIVED, type PaymentRules } from './apply-event.ts';
 import type { Operation, PaymentSnapshot } from './payment.ts';
 import type { PaymentEvent } from './payment-event.ts';
 import {
@@ -9,6 +9,7 @@ import {
   type PaymentHistory,
   unknown,
 } from './processor.ts';
+import { isHeld } from './reconciliation.ts';
 import { buildHistory, type TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 export interface ResolutionContext {
@@ -103,8 +104,11 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
   const history = buildHistory(payment, operations, operation);
   const state = await processor.inquire(history, toOperationRef(payment, first));
   if (state.kind === 'reversed') return { type: 'inquired', result: state };
-  if (state.kind === 'refused' || (state.kind === 'approved' && state.captured !== undefined))
-    return { type: 'superseded', state };
+  if (state.kind === 'refused' || (state.kind === 'approved' && state.captured !== undefined)) {
+    // An expiry that ended with a payment which stays as it is would start again at once.
+    const isLost = operation.type === 'expiry' && isHeld(payment) && isImpossible(context, state);
+    return isLost ? unanswered(context, false) : { type: 'superseded', state };
+  }
   const notFound = state.kind === 'not-found';
   // A void that is repeated at another account is refused there, whatever the first one did.
   if (context.isOtherAccount && (notFound || state.kind === 'unknown')) return ACCOUNT_CHANGED;
@@ -155,6 +159,9 @@ const unanswered = ({ processor }: ResolutionContext, notFound?: boolean): Payme
 
 const isDecisive = ({ snapshot, now, rules }: ResolutionContext, result: InquiryResult): boolean =>
   applyEvent(snapshot, { type: 'inquired', result }, now, rules) !== undefined;
+
+const isImpossible = ({ snapshot, now, rules }: ResolutionContext, state: InquiryResult): boolean =>
+  applyState(snapshot.payment, state, now, rules) === undefined;
 
 const isNeverReceived = ({ snapshot, capabilities, isEarly }: ResolutionContext, notFound: boolean): boolean =>
   notFound && !isEarly && snapshot.reconciliation.consecutiveNotFound + 1 >= capabilities.notFoundThreshold;

@@ -152,14 +152,40 @@ describe('an authorization', () => {
     }
   });
 
-  it('whose capture is unknown is unknown; one whose capture fails remains authorized', async () => {
-    for (const capture of [OUTCOMES.refused, OUTCOMES['not sent'], OUTCOMES.unknown] as const) {
+  it('whose capture is unknown is unknown; one whose capture was not sent remains authorized', async () => {
+    for (const capture of [OUTCOMES['not sent'], OUTCOMES.unknown] as const) {
       const { asking: at } = asking(
         { authorize: respondsWith(OUTCOMES.approved), capture: respondsWith(capture) },
         { sale: false },
       );
       const outcome = await at.authorize(first, order(true), card);
       assert.equal(outcome, capture === OUTCOMES.unknown ? capture : OUTCOMES.approved);
+    }
+  });
+
+  it('whose capture is refused is what the processor then says of its order', async () => {
+    const reversed: InquiryResult = { kind: 'reversed', details: {} };
+    const notFound: InquiryResult = { kind: 'not-found' };
+    const lost = { kind: 'unknown', problem: 'capture' } as const;
+    for (const [state, expected] of [
+      [OUTCOMES.approved, { ...OUTCOMES.approved, captured: undefined }],
+      [OUTCOMES.captured, OUTCOMES.captured],
+      [OUTCOMES.refused, OUTCOMES.refused],
+      [reversed, lost],
+      [notFound, lost],
+      [OUTCOMES.pending, lost],
+      [OUTCOMES.unknown, lost],
+    ] as const) {
+      const { asking: at, sent } = asking(
+        {
+          authorize: respondsWith(OUTCOMES.approved),
+          capture: respondsWith(OUTCOMES.refused),
+          inquire: respondsWith(state as InquiryResult),
+        },
+        { sale: false },
+      );
+      assert.deepEqual(await at.authorize(first, order(true), card), expected);
+      assert.equal(sent[2]?.method, 'inquire');
     }
   });
 

@@ -61,9 +61,23 @@ export class TimedProcessor {
       const history = { referenceCode: order.referenceCode, operations: [subject] };
       const captured = await this.#processor.capture(call, history, order.amount);
       if (captured.kind === 'unknown') return captured;
-      const isTaken = captured.kind === 'approved' || captured.kind === 'pending';
-      return isTaken ? { ...outcome, captured: order.amount } : outcome;
+      if (captured.kind === 'approved' || captured.kind === 'pending') return { ...outcome, captured: order.amount };
+      // What was not sent changed nothing. A refusal may mean that the order is no longer held, or was captured there.
+      return captured.kind === 'not-sent' ? outcome : this.#afterRefusedCapture(call, history, outcome);
     });
+  }
+
+  /** Returns the outcome of a payment whose capture was refused: the state of its order at the processor decides. */
+  async #afterRefusedCapture(
+    call: ProcessorCall,
+    history: PaymentHistory,
+    authorized: Extract<Outcome, { kind: 'approved' }>,
+  ): Promise<Outcome> {
+    const [subject] = history.operations;
+    const state = subject === undefined ? UNKNOWN_CAPTURE : await this.#processor.inquire(call, history, subject);
+    if (state.kind === 'approved') return { ...authorized, captured: state.captured };
+    // Recovery finds out about an order that was reversed, is unknown there, or is pending again.
+    return state.kind === 'refused' ? state : UNKNOWN_CAPTURE;
   }
 
   /** Sends a capture, refund, void or expiry. */
@@ -135,6 +149,8 @@ export class TimedProcessor {
     });
   }
 }
+
+const UNKNOWN_CAPTURE: Unknown = unknown('capture');
 
 /** A call whose signal is made when it is first read: it costs more than the rest of a call to a processor in this process. */
 class TimedCall implements ProcessorCall {

@@ -48,7 +48,8 @@ describe('the recovery of payments at a processor that names no request in its r
     const { transactions } = core;
     const processors = { koin: new Koin({ outboundHttp }) };
     activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
-    const repository = new PaymentRepository({ ...core, onOutcome: () => undefined });
+    const onChange = async (): Promise<void> => undefined;
+    const repository = new PaymentRepository({ ...core, onOutcome: () => undefined, onChange });
     const vault = new Vault(core);
     const captures = new Captures({ ...core, vault });
     const notifications = new ProcessorNotifications({ ...core, processors, activations, repository });

@@ -91,7 +91,11 @@ describe('the stages of a payment', () => {
     const { sadKeys, time, random } = core;
     const processors = { simulator: processor };
     activations = new PaymentActivations({ ...core, processors, hosts: new ProcessorHosts() });
-    repository = new PaymentRepository({ ...core, onOutcome: (...details) => outcomes.push(details.join(' ')) });
+    repository = new PaymentRepository({
+      ...core,
+      onOutcome: (...details) => outcomes.push(details.join(' ')),
+      onChange: async () => undefined,
+    });
     vault = new Vault({ ...core, time, random });
     const captures = new Captures({ ...core, sadKeys, vault });
     payments = new Payments({

@@ -123,7 +123,9 @@ export class Machine {
       changeControl: NO_CHANGE_CONTROL,
     });
     const outbox = webhooks && new Outbox(parts);
-    const onChange = outbox && (webhooks.spoil?.(outbox, transactions) ?? paymentEvents(outbox));
+    const onChange = outbox
+      ? (webhooks.spoil?.(outbox, transactions) ?? paymentEvents(outbox))
+      : async (): Promise<void> => undefined;
     const repository = new PaymentRepository({ ...parts, onOutcome: () => undefined, onChange });
     this.#dispatcher =
       outbox &&

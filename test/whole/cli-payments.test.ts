@@ -346,6 +346,10 @@ describe('cardvault payments', () => {
       const id = await me.opened('authorization', { amount: 999, triggers: '_capture_timeout' });
       const lost = idOf(await me.order('authorization', { amount: '66000' }));
       const capture = idOf(await me.move('capture', id, 500));
+      const hook = await service.call('POST', '/v1/webhooks', {
+        key: me.key,
+        body: { url: 'https://hooks.example.com/', events: ['*'] },
+      });
       const sure = await me.opened('authorization', { amount: 10 });
       assert.match((await refused(resolve(sure, 'accepted'), /no such transaction in doubt/)).err, /doubtful/);
       await refused(resolve(id, 'accepted'), new RegExp(`another transaction of the payment is in doubt: ${capture}`));
@@ -356,6 +360,10 @@ describe('cardvault payments', () => {
         [id, 'capture', 'accepted', 'Collected'],
       );
       assert.deepEqual((await me.standing(id)).status, 'Collected');
+      const path = `/v1/webhooks/${hook.json.data.id}/deliveries`;
+      const { json: delivered } = await service.call('GET', path, { key: me.key });
+      const types = delivered.data.deliveries.map(({ type }: { type: string }) => type);
+      for (const type of ['payment.collected', 'payment.resolved']) assert.ok(types.includes(type), types.join());
       // The former words do the same.
       const former = ['--account', me.account, '--environment', 'sandbox', '--transaction', lost, '--as', 'refused'];
       assert.equal((await resultOf(shell.run('payments', 'settle', ...former, '--json')))['status'], 'ProcessorError');
