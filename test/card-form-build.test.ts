@@ -14,6 +14,7 @@ const NAMES = [
   'cardvault-7qI-k1iguf_aIqCM.js',
   'cardvault-bZXKl4X-0A0qXtn5.js',
   'cardvault-69d9VZ45_perxtZm.js',
+  'cardvault-KFzabuPhQTnlEdM4.js',
 ].sort();
 
 describe('the files of the card form', () => {

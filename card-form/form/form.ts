@@ -173,15 +173,25 @@ class CardForm {
     else if (this.#end === undefined) {
       this.#attempt = undefined;
       this.#fields.lock(false);
-      if (this.#isLate) this.#finish('expired');
+      if (this.#isLate) void this.#finishLate();
     }
   }
 
   /** The service decides about an attempt that it may have: only with another one the session is known to be over. */
   #expire(): void {
     this.#isLate = true;
-    if (this.#attempt === undefined) this.#finish('expired');
+    if (this.#attempt === undefined) void this.#finishLate();
     else this.#fields.empty();
+  }
+
+  /** Another tab, an attempt that was given up, or the shop may have ended the session before: the service knows. */
+  async #finishLate(): Promise<void> {
+    if (this.#end !== undefined) return;
+    this.#fields.empty();
+    this.#fields.lock(true);
+    const session = await loadSession(id, this.#settings.secret);
+    const hasEnded = typeof session !== 'string' && session.status !== 'open';
+    this.#finish(hasEnded ? session.status : 'expired');
   }
 
   /** Checks first; undefined when a field is at fault. */
@@ -225,7 +235,7 @@ class CardForm {
       this.#report({ type: 'refused', code: `session_${outcome.status}` });
       this.#finish(outcome.status);
     }
-    if (this.#isLate && this.#attempt === undefined) this.#finish('expired');
+    if (this.#isLate && this.#attempt === undefined) await this.#finishLate();
   }
 
   async #submitHosted(): Promise<void> {
@@ -245,7 +255,7 @@ class CardForm {
       this.#status.textContent = texts.unreachable;
       if (button !== null) button.textContent = texts.again;
     }
-    if (this.#isLate && this.#attempt === undefined) this.#finish('expired');
+    if (this.#isLate && this.#attempt === undefined) await this.#finishLate();
   }
 
   /** Cancels the session. A submission may have completed it in the meantime, and the shop gets to know that. */

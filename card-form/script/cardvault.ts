@@ -103,7 +103,7 @@ export class CardForm {
     if (this.#submission !== undefined) return this.#submission.promise;
     const submission = newPending();
     this.#submission = submission;
-    if (this.#isReady) this.#send({ type: 'submit' });
+    if (this.#isReady) this.#sendSubmission(submission);
     return submission.promise;
   }
 
@@ -144,12 +144,20 @@ export class CardForm {
     if (this.#isDestroyed) return;
     this.#port?.close();
     this.#isReady = false;
+    // The document that had the submission is gone: whether the card was received, the new one does not know.
+    if (this.#submission?.isSent === true)
+      this.#settle((submission) => submission.reject(new CardVaultError('network')));
     this.#awaitReady();
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = ({ data }: MessageEvent<Report>) => this.#receive(data);
     this.#port = port1;
     // Another origin in the frame gets nothing.
     this.#frame.contentWindow?.postMessage(this.#handshake, this.#origin, [port2]);
+  }
+
+  #sendSubmission(submission: Pending): void {
+    submission.isSent = true;
+    this.#send({ type: 'submit' });
   }
 
   #send(command: Command): void {
@@ -162,7 +170,7 @@ export class CardForm {
         window.clearTimeout(this.#readyTimer);
         this.#isReady = true;
         this.#failure = undefined;
-        if (this.#submission !== undefined) this.#send({ type: 'submit' });
+        if (this.#submission !== undefined) this.#sendSubmission(this.#submission);
         this.#emit('ready', undefined);
         break;
       case 'height':
@@ -211,6 +219,8 @@ export class CardForm {
 /** A submission without a result yet. */
 interface Pending {
   readonly promise: Promise<SubmitResult>;
+  /** True when a document of the form has it. */
+  isSent: boolean;
   resolve(result: SubmitResult): void;
   reject(error: Error): void;
 }
@@ -223,7 +233,7 @@ function newPending(): Pending {
     resolve = accept;
     reject = refuse;
   });
-  return { promise, resolve, reject };
+  return { promise, isSent: false, resolve, reject };
 }
 
 function assertLooks(appearance: unknown, locale: unknown): void {

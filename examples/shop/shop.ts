@@ -145,13 +145,17 @@ export class Shop {
 
   /** The browser's word proves nothing: the shop reads the session, and pays once with its id as the key. */
   async #pay(order: Order, response: ServerResponse): Promise<void> {
+    if (await this.#charge(order)) send(response, 200, 'application/json', JSON.stringify({ status: order.status }));
+    else send(response, 409, 'text/plain', 'No card yet.');
+  }
+
+  /** Returns false while the order has no card. */
+  async #charge(order: Order): Promise<boolean> {
     // A repeat gets the first response again, which says nothing of what happened since.
-    if (order.status !== 'open')
-      return send(response, 200, 'application/json', JSON.stringify({ status: order.status }));
+    if (order.status !== 'open') return true;
     const session = await this.#vault.captureSessions.get(order.sessionId);
     const capture = session.result?.capture?.id;
-    if (session.status !== 'completed' || capture === undefined)
-      return send(response, 409, 'text/plain', 'No card yet.');
+    if (session.status !== 'completed' || capture === undefined) return false;
     const placeholder = `{{${capture}:transaction}}`;
     const payment: CreatePaymentRequest = {
       transaction_info: { type: 'payment', reference_code: order.id },
@@ -163,7 +167,7 @@ export class Shop {
     order.paymentId = paid.data.transaction_info.payment_id;
     if (session.card !== undefined) order.card = `${session.card.brand} ${session.card.card}`;
     if (order.status === 'open') this.#note(order, paid.data.transaction_info.status);
-    send(response, 200, 'application/json', JSON.stringify({ status: order.status }));
+    return true;
   }
 
   /** In a real shop this is for signed-in staff alone, and not on the page of the buyer. */
@@ -183,6 +187,9 @@ export class Shop {
     const body = await readBody(request);
     const event = verifyWebhook({ headers: request.headers, body }, this.#options.webhookSecret);
     const eventId = String(request.headers['webhook-id']);
+    // The page may have closed before it asked to pay. An event that is not acknowledged comes again.
+    const completed = [...this.orders.values()].find(({ sessionId }) => sessionId === event.data['id']);
+    if (event.type === 'capture_session.completed' && completed !== undefined) await this.#charge(completed);
     response.writeHead(204).end();
     if (this.#handled.has(eventId)) return;
     this.#handled.add(eventId);

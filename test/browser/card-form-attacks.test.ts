@@ -56,6 +56,13 @@ const HOSTILE = `<!doctype html><meta charset="utf-8"><title>Shop</title><link r
   };
 </script>`;
 
+/** A page that keeps every message that it gets. */
+const LISTENER = `<!doctype html><meta charset="utf-8"><title>Listener</title>
+<script>
+  const got = [];
+  window.addEventListener('message', ({ data }) => got.push(data));
+</script>`;
+
 interface Message {
   readonly type: string;
   readonly code?: string;
@@ -74,6 +81,7 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     shop = await startShop(vault);
     shop.serve('/hostile', HOSTILE);
     shop.serve('/empty', '<!doctype html><title>Empty</title>');
+    shop.serve('/listener', LISTENER);
     shop.serve(
       '/sandboxed',
       '<!doctype html><title>Outer</title><iframe sandbox="allow-scripts" src="/hostile"></iframe>',
@@ -154,6 +162,41 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     })()`);
     assert.equal(done, true);
     assert.equal(await statusOf(session), 'completed');
+  });
+
+  it('the handshake goes to no page of another origin that is in the frame', async () => {
+    const page = await newPage();
+    await mountForm(page, shop.origin, await open());
+    const address = `${shop.otherOrigin}/listener`;
+    const navigated = page.waitForEvent('framenavigated', (frame) => frame.url() === address);
+    // Messages to a window keep their order, and at each load the script posts before this listener, which is newer.
+    await page.evaluate(`new Promise((resolve) => {
+      const frame = document.querySelector('iframe');
+      frame.addEventListener('load', () => {
+        frame.contentWindow.postMessage('last', '*');
+        resolve();
+      });
+      frame.src = ${given(address)};
+    })`);
+    const listener = await navigated;
+    await listener.waitForFunction('got.includes("last")');
+    assert.deepEqual(await listener.evaluate('got'), ['last']);
+  });
+
+  it('the frame has the permissions that the form needs, and no secret in an attribute', async () => {
+    const session = await open();
+    const page = await newPage();
+    await mountForm(page, shop.origin, session);
+    const attributes = await page.evaluate<Record<string, string>>(
+      "Object.fromEntries([...document.querySelector('iframe').attributes].map(({ name, value }) => [name, value]))",
+    );
+    const { style: _, title, ...others } = attributes;
+    assert.ok(title);
+    assert.deepEqual(others, {
+      src: addressOf(session),
+      allow: 'autofill',
+      sandbox: 'allow-scripts allow-same-origin allow-forms',
+    });
   });
 
   it('no message over the port has digits, and their number is unknown', async () => {
@@ -441,6 +484,29 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     assert.equal(await form.getByLabel('Card number').inputValue(), NUMBER);
   };
 
+  it('commands to submit that come at once over the port are one submission', async () => {
+    const session = await open();
+    const page = await newPage();
+    let posts = 0;
+    await onSubmission(page, () => {
+      posts++;
+      return undefined;
+    });
+    await page.goto(`${shop.origin}/hostile`);
+    await page.evaluate(`open(${given(addressOf(session), vault(), { secret: session.client_secret })})`);
+    await fillCard(page.frameLocator('#form'));
+    const reports = await page.evaluate<Message[]>(`(async () => {
+      for (let count = 0; count < 3; count++) port.port1.postMessage({ type: 'submit' });
+      await until(() => port.got.some(({ type }) => type === 'submitted'));
+      return port.got.filter(({ type }) => type === 'submitted' || type === 'refused');
+    })()`);
+    assert.deepEqual(
+      reports.map(({ type }) => type),
+      ['submitted'],
+    );
+    assert.equal(posts, 1);
+  });
+
   it('a submission without a response rejects after a minute and is repeated with the same attempt', async () => {
     const page = await newPage();
     await page.clock.install();
@@ -530,11 +596,41 @@ describe('attacks on the card form, and faults of the network', { skip: whyNoChr
     await page.evaluate(`mountForm(${given({ session, clientSecret })})`);
     await page.route(`${vault()}/v1/card/*`, (route) => route.abort('connectionrefused'));
     // A frame loads again when it gets another place in the page.
-    const failed = page.waitForEvent('requestfailed');
-    await page.evaluate("document.body.append(document.querySelector('iframe'))");
-    await failed;
+    await page.evaluate(`new Promise((resolve) => {
+      const frame = document.querySelector('iframe');
+      frame.addEventListener('load', () => resolve(), { once: true });
+      document.body.append(frame);
+    })`);
     assert.equal((await passTime(page, submitForm(page))).code, 'unavailable');
     await expectFault(/^not loaded: GET .*ERR_CONNECTION_REFUSED/);
+  });
+
+  it('a submission whose frame is moved is unknown, and the next one finds what became of it', async () => {
+    const page = await newPage();
+    const session = await open();
+    // The service has the card, and the form never gets the response.
+    const received = new Promise<void>((resolve) => {
+      void onSubmission(page, async (route) => {
+        const { url, postData, headers } = {
+          url: new URL(route.request().url()).pathname,
+          postData: route.request().postDataJSON(),
+          headers: { authorization: `Bearer ${session.client_secret}`, origin: vault() },
+        };
+        const { status } = await service.call('POST', url, { environment: 'cards', headers, body: postData });
+        assert.equal(status, 200);
+        resolve();
+      });
+    });
+    const form = await mountForm(page, shop.origin, session);
+    await fillCard(form);
+    const submission = submitForm(page);
+    await received;
+    await page.evaluate("document.body.append(document.querySelector('iframe'))");
+    assert.equal((await submission).code, 'network');
+    await untilPasses(async () =>
+      assert.ok(((await page.evaluate('events')) as string[]).includes('error session_completed')),
+    );
+    assert.equal((await submitForm(page)).code, 'session_completed');
   });
 
   it('a submission waits until the form is ready', async () => {

@@ -4,7 +4,7 @@ import { copyFileSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
-import type { Frame, FrameLocator, Locator, Page } from 'playwright-core';
+import type { Frame, FrameLocator, Locator, Page, Route } from 'playwright-core';
 import { buildDocument } from '../../scripts/build-card-form.ts';
 import type { Appearance } from '../../src/capture-sessions/appearance.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
@@ -118,10 +118,55 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
 
   it('is one submission however often it is called at once', async () => {
     const { page } = await browser.newVisitor({ origin: shop.origin });
+    let posts = 0;
+    await page.route(`${vault()}/v1/card/*`, (route) => {
+      if (route.request().method() === 'POST') posts++;
+      return route.continue();
+    });
     const frame = await mount(page, await open());
     await fill(frame);
     const results = await page.evaluate<unknown[]>('Promise.all([1, 2, 3].map(submitForm))');
     assert.equal(new Set(results.map((each) => JSON.stringify(each))).size, 1);
+    assert.equal(posts, 1);
+  });
+
+  it('takes one of two cards that two documents of a session submit at once', async () => {
+    const cards = [
+      { number: NUMBER, shown: { brand: 'visa', card: '411111******1111', exp: '12/2040' } },
+      { number: '5555 5555 5555 4444', shown: { brand: 'mastercard', card: '555555******4444', exp: '12/2040' } },
+    ];
+    let held = 0;
+    let release = (): void => undefined;
+    const both = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    /** Holds each submission until that of the other document is sent, too. */
+    const holdSubmission = async (route: Route): Promise<void> => {
+      if (route.request().method() === 'POST') {
+        held++;
+        if (held === cards.length) release();
+        await both;
+      }
+      return route.continue();
+    };
+    const session = await open();
+    const pages: Page[] = [];
+    for (const { number } of cards) {
+      const { page } = await browser.newVisitor({ origin: shop.origin });
+      await page.route(`${vault()}/v1/card/*`, holdSubmission);
+      await fill(await mount(page, session), number);
+      pages.push(page);
+    }
+    const outcomes = await Promise.all(pages.map((page) => submit(page)));
+    const winner = outcomes.findIndex(({ result }) => result !== undefined);
+    assert.equal(outcomes[1 - winner]?.code, 'session_completed', JSON.stringify(outcomes));
+    const { result, card } = outcomes[winner];
+    assert.deepEqual(card, cards[winner]?.shown);
+    const { json } = await service.call('GET', `/v1/capture-sessions/${session.id}`, { key });
+    const { status, result: shownResult, card: shownCard, attempts } = json.data;
+    assert.deepEqual([status, shownResult, shownCard, attempts], ['completed', result, card, 0]);
+    const capture = await service.call('GET', `/transactions/requests/${result.capture.id}`, { key });
+    assert.equal(capture.json.data.pan, cards[winner]?.number.replaceAll(' ', ''));
   });
 
   it('shows what is wrong beside its field, and focuses the first', async () => {
@@ -138,6 +183,29 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await frame.getByText('Check the card number.').waitFor();
     await frame.getByText('The card has expired.').waitFor();
     assert.equal(await frame.locator('input:focus').getAttribute('id'), 'number');
+  });
+
+  it('shows what is wrong with a field when the field is left, before any submission', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    const frame = await mount(page, await open());
+    const shown = frame.locator('.error:not(:empty)');
+    const [number, exp] = [frame.getByLabel('Card number'), frame.getByLabel('Expiry date')];
+    await number.fill('4111 1111 1111 1112');
+    assert.equal(await shown.count(), 0);
+    await number.press('Tab');
+    await frame.locator('#exp:focus').waitFor();
+    assert.deepEqual(await shown.allTextContents(), ['Check the card number.']);
+    await exp.fill('01/20');
+    assert.equal(await shown.count(), 1);
+    await exp.press('Tab');
+    await frame.locator('#cvv:focus').waitFor();
+    assert.deepEqual(await shown.allTextContents(), ['Check the card number.', 'The card has expired.']);
+    for (const field of [number, exp]) assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    // The page gets the codes.
+    await page.waitForFunction(`(() => {
+      const { number, exp } = JSON.parse(changes.at(-1)).fields;
+      return number.error === 'invalid' && exp.error === 'expired';
+    })()`);
   });
 
   it('reads what is pasted and filled in any usual form, and groups digits without moving the caret', async () => {
@@ -399,6 +467,40 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       );
   });
 
+  it('shows in the sandbox that it takes test cards, in colors that no appearance reaches', async () => {
+    const transparent = '#ff00ff00';
+    const appearance = {
+      ...{ theme: 'dark', layout: 'compact', labels: 'hidden' },
+      variables: {
+        ...{ colorText: transparent, colorBackground: transparent, colorPrimary: transparent },
+        ...{ colorDanger: transparent, colorPlaceholder: transparent, colorBorder: transparent },
+        ...{ fontSize: '12px', fontFamily: 'cursive', borderRadius: '24px', spacing: '0px' },
+      },
+    };
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    /** Returns the colors of the notice, and those of the form around it. */
+    const readColors = async (place: Page | FrameLocator): Promise<{ notice: string; form: string }> => {
+      await place.getByText('Test mode: enter test cards only.').waitFor();
+      return formIn(page).evaluate<{ notice: string; form: string }>(`(() => {
+        const colorsOf = (element) => {
+          const { color, backgroundColor } = getComputedStyle(element);
+          return color + ' on ' + backgroundColor;
+        };
+        return { notice: colorsOf(document.querySelector('.sandbox')), form: colorsOf(document.body) };
+      })()`);
+    };
+    const { notice } = await readColors(await mount(page, await open()));
+    // Neither color is transparent.
+    assert.match(notice, /^rgb\([^)]+\) on rgb\([^)]+\)$/);
+    // The appearance is in force everywhere else.
+    const expected = { notice, form: 'rgba(255, 0, 255, 0) on rgba(255, 0, 255, 0)' };
+    assert.deepEqual(await readColors(await mount(page, await open({ appearance }))), expected);
+    assert.deepEqual(await readColors(await mount(page, await open(), { appearance })), expected);
+    const hosted = await open({ allowed_origins: undefined, return_url: `${shop.origin}/back`, appearance });
+    await page.goto(hosted.url ?? '');
+    assert.deepEqual(await readColors(page), expected);
+  });
+
   it('works with the scripts of all releases', async () => {
     const { json } = await service.call('GET', '/v1/integrity.json', { environment: 'cards' });
     const released = readdirSync(join(ROOT, 'card-form', 'released'));
@@ -517,6 +619,19 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await leave(expired, 'The time is over. Go back and start again.', 'expired');
   });
 
+  it('as a hosted page whose time is over goes back with the end that its session had in another tab', async () => {
+    const { page } = await browser.newVisitor({ origin: vault() });
+    await page.clock.install();
+    const session = await openHosted({ expires_in: 1 });
+    await page.goto(session.url ?? '');
+    await fill(page);
+    const headers = { authorization: `Bearer ${session.client_secret}`, origin: vault() };
+    const body = { number: DIGITS, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
+    await service.call('POST', `/v1/card/${session.id}`, { environment: 'cards', headers, body });
+    await page.clock.fastForward(60_000);
+    await page.waitForURL(`${shop.origin}/back?capture_session=${session.id}&status=completed`);
+  });
+
   it('as a hosted page returns immediately from a completed or cancelled session', async () => {
     const { page } = await browser.newVisitor({ origin: vault() });
     const completed = await openHosted();
@@ -532,6 +647,16 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
       await page.goto(url ?? '');
       await page.waitForURL(`${shop.origin}/back?capture_session=${id}&status=${status}`);
     }
+  });
+
+  it('shows no field at the top when the session has no return_url, although the fragment has its secret', async () => {
+    const { id, client_secret: secret } = await open();
+    const { page } = await browser.newVisitor({ origin: vault() });
+    await page.goto(`${vault()}/v1/card/${id}#${secret}`);
+    await page.locator('main').waitFor();
+    assert.equal(await page.locator('input').count(), 0);
+    await page.getByText('This form does not exist any more.').waitFor();
+    assert.equal((await service.call('GET', `/v1/capture-sessions/${id}`, { key })).json.data.status, 'open');
   });
 
   it('as a hosted page goes back as completed when it is cancelled while its submission has completed unseen', async () => {

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto';
 import type { Server } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { after, afterEach, before, describe, it } from 'node:test';
+import type { FrameLocator } from 'playwright-core';
 import { Shop } from '../../examples/shop/shop.ts';
 import { CardvaultClient } from '../../sdk/src/index.ts';
 import { whyNoChromium } from '../fixtures/chromium.ts';
@@ -62,11 +63,7 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     await page.getByLabel('A blue lamp').fill('1');
     await page.getByRole('button', { name: 'Check out' }).click();
     await page.getByRole('heading', { name: '2 × A red chair, 1 × A blue lamp, $299.00' }).waitFor();
-    const frame = page.frameLocator('iframe');
-    await frame.getByLabel('Card number').fill(DIGITS);
-    await frame.getByLabel('Expiry date').fill('12/40');
-    await frame.getByLabel('Security code').fill('123');
-    await frame.getByLabel('Name on card').fill('Ana Lopez');
+    await fillCard(page.frameLocator('iframe'));
     await page.getByRole('button', { name: 'Pay' }).dblclick();
     await page.getByText('paid', { exact: true }).waitFor();
     const [order] = [...shop.orders.values()];
@@ -85,8 +82,7 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     const again = await fetch(`${origin}/orders/${order?.id}/pay`, { method: 'POST' });
     assert.deepEqual([await again.json(), order?.status], [{ status: 'refunded' }, 'refunded']);
     assert.ok(!JSON.stringify([...shop.orders.values()]).includes(DIGITS));
-    const payments = await service.core.database.read('select count(*) as number from payments');
-    assert.equal(payments[0]?.['number'], 1);
+    assert.equal(await countPayments(), 1);
   });
 
   /** Orders a chair, and returns the order before it is paid. */
@@ -97,6 +93,53 @@ describe('the example shop', { skip: whyNoChromium(), timeout: 120_000 }, () => 
     assert.ok(order !== undefined);
     return order;
   };
+
+  const fillCard = async (frame: FrameLocator): Promise<void> => {
+    await frame.getByLabel('Card number').fill(DIGITS);
+    await frame.getByLabel('Expiry date').fill('12/40');
+    await frame.getByLabel('Security code').fill('123');
+    await frame.getByLabel('Name on card').fill('Ana Lopez');
+  };
+  const countPayments = async (): Promise<unknown> =>
+    (await service.core.database.read('select count(*) as number from payments'))[0]?.['number'];
+
+  it('is paid once when the request to pay is lost, however often the buyer presses', async () => {
+    const order = await newOrder();
+    const before = Number(await countPayments());
+    const { page, errors } = await browser.newVisitor({ origin });
+    let lost = 0;
+    await page.route('**/pay', (route) => {
+      lost++;
+      return route.abort('connectionreset');
+    });
+    await page.goto(`${origin}/orders/${order.id}`);
+    await fillCard(page.frameLocator('iframe'));
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await page.getByText('That did not work').waitFor();
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await untilPasses(async () => assert.equal(lost, 2));
+    await page.unroute('**/pay');
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await page.getByText('paid', { exact: true }).waitFor();
+    assert.equal(Number(await countPayments()), before + 1);
+    errors.expect(/^not loaded: POST .*ERR_CONNECTION_RESET/);
+  });
+
+  it('is paid when the buyer closes the page, by the event of the session', async () => {
+    const order = await newOrder();
+    const { page } = await browser.newVisitor({ origin });
+    await page.route('**/pay', () => new Promise(() => undefined));
+    await page.goto(`${origin}/orders/${order.id}`);
+    await fillCard(page.frameLocator('iframe'));
+    const asked = page.waitForRequest(/\/pay$/);
+    await page.getByRole('button', { name: 'Pay' }).click();
+    await asked;
+    await page.close();
+    await untilPasses(async () => {
+      service.advance(1000);
+      assert.equal(order.status, 'paid');
+    });
+  });
 
   it('goes by the newest of events that come in any order, and by none without a signature', async () => {
     const order = await newOrder();
