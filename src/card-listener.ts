@@ -8,7 +8,6 @@ import { ListenError, Listeners } from './http/listeners.ts';
 import type { Log } from './http/log.ts';
 import { tokenBucketsPerMinute } from './http/rate-limit.ts';
 import { addPublicRoutes, createBaseServer } from './http/server.ts';
-import { strictTransport } from './http/strict-transport.ts';
 import type { TlsOptions } from './http/tls.ts';
 import { createConnectionLimit, type Node } from './node.ts';
 
@@ -79,7 +78,7 @@ function createListeners(
   const options = {
     ...node.reporting,
     listener: 'cards',
-    headers: cardFormHeaders(origin, strictTransport(config.hsts)),
+    headers: cardFormHeaders(origin),
   };
   const app = createBaseServer(options);
   const { perMinute } = config.cardForm;

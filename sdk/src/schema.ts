@@ -231,7 +231,7 @@ export type InspectCaptureResponse = {
 };
 
 export type CreateCaptureSessionRequest = {
-  /** Pages that may frame the card form */
+  /** Pages that may frame the card form: 1 to 10 different ones */
   readonly allowed_origins?: readonly string[] | undefined;
   /** Where the hosted page sends the buyer back */
   readonly return_url?: string | undefined;

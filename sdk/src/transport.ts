@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, request } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ConnectionError, type Refusal, ResponseTooLongError, TimeoutError, toRefusedError } from './errors.ts';
+import { repeatsValue } from './repeats.ts';
 
 /** Settings of a client. */
 export interface ClientOptions {
@@ -118,7 +119,10 @@ export class Transport {
       const left = deadline - now();
       const outcome = checkBody(await this.#attempt(outgoing, idempotencyKey, left, options.signal), idempotencyKey);
       if (!(outcome instanceof ConnectionError) && isSuccess(outcome)) return parse(outcome.text) as T;
-      const error = outcome instanceof ConnectionError ? outcome : toRefusedError(toRefusal(outcome), idempotencyKey);
+      const error =
+        outcome instanceof ConnectionError
+          ? outcome
+          : toRefusedError(this.#withoutValues(toRefusal(outcome), outgoing), idempotencyKey);
       const waits = backOff(attempt, error instanceof ConnectionError ? undefined : error.retryAfter, random);
       const isTooLong = outcome instanceof ResponseTooLongError;
       const isRetryable = outcome instanceof ConnectionError ? !isTooLong : RETRYABLE.has(outcome.status);
@@ -128,6 +132,23 @@ export class Transport {
         throw error;
       });
     }
+  }
+
+  /** Something between client and service may respond with what it was sent. */
+  #withoutValues(refusal: Refusal, { path, body, headers = {} }: Outgoing): Refusal {
+    // A query has only words of the interface.
+    const [place = ''] = path.split('?');
+    const sent = [...place.split('/').map(decodeURIComponent), this.#options.apiKey, ...Object.values(headers)];
+    if (body !== undefined) sent.push(Buffer.from(body as string).toString());
+    const { description, code, field, requestId } = refusal;
+    const isSafe = (text: string | undefined): boolean => text === undefined || !repeatsValue(text, sent);
+    return {
+      ...refusal,
+      description: isSafe(description) ? description : 'the response repeats a value of the request',
+      code: isSafe(code) ? code : undefined,
+      field: isSafe(field) ? field : undefined,
+      requestId: isSafe(requestId) ? requestId : undefined,
+    };
   }
 
   /** Never rejects for what the network does. */

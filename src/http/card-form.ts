@@ -18,6 +18,7 @@ import type { TokenBuckets } from './rate-limit.ts';
 import { readBody } from './request-body.ts';
 import { clientAddress, JSON_TYPE } from './send.ts';
 import type { PublicRoute } from './server.ts';
+import { strictTransport } from './strict-transport.ts';
 
 /** The routes of the listener of the card form (browser.md 3). It faces the internet, so it serves nothing else. */
 
@@ -78,10 +79,10 @@ const FORM_HEADERS = {
   vary: 'accept-encoding',
 };
 
-/** Headers of every response of the listener. */
-export function cardFormHeaders(origin: () => string, strictTransport: string): () => Readonly<Record<string, string>> {
+/** Headers of every response of the listener. Subdomains never belong to the form, whatever holds for the other listeners. */
+export function cardFormHeaders(origin: () => string): () => Readonly<Record<string, string>> {
   const local = { 'referrer-policy': 'no-referrer', 'cross-origin-resource-policy': 'same-origin' };
-  const strict = { ...local, 'strict-transport-security': strictTransport };
+  const strict = { ...local, 'strict-transport-security': strictTransport('pages') };
   return () => (/^https:\/\/localhost(?::|$)/.test(origin()) ? local : strict);
 }
 

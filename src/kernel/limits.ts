@@ -348,6 +348,8 @@ export const LIMITS = {
   headNotesEveryMs: 50_000,
   /** Pages that may frame the card form of a session. */
   sessionOrigins: 10,
+  /** Entries of that list, of which equal ones count once. */
+  sessionOriginEntries: 100,
   sessionHostCharacters: 253,
   sessionReturnUrlCharacters: 2000,
   sessionDescriptionCharacters: 140,

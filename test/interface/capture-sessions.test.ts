@@ -85,6 +85,24 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     );
   });
 
+  test('make a capture whose ttl counts from completion', async () => {
+    const session = await open({ ...CAPTURE, ttl: 10, expires_in: 60 });
+    // The ttl would have ended if it counted from the creation of the session.
+    service.advance(20 * MINUTE);
+    const { status, json, text } = await submit(session);
+    assert.equal(status, 200, text);
+    const retrieve = (): Promise<TestResponse> =>
+      service.call('GET', `/transactions/requests/${json.result.capture.id}`, { key: me.key });
+    for (let count = 0; count < 2; count++) {
+      const valid = await retrieve();
+      assert.equal(valid.status, 200, valid.text);
+      assert.equal(valid.json.data.pan, CARD.number);
+      service.advance(5 * MINUTE);
+    }
+    const ended = await retrieve();
+    assert.deepEqual([ended.status, ended.json.desc], [400, 'id: no such capture, or its ttl has ended']);
+  });
+
   test('take a number with blanks and dashes of every kind, and no name of blanks', async () => {
     for (const [number, name] of [
       ['4111-1111 1111\u00a01111', 'Ana Lopez'],
@@ -404,11 +422,24 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
     }
   });
 
+  const shops = (count: number): string[] =>
+    Array.from({ length: count }, (_, index) => `https://shop-${index}.example.com`);
+
+  test('count equal origins once', async () => {
+    const { status } = await service.call('POST', '/v1/capture-sessions', {
+      key: me.key,
+      body: { ...CAPTURE, allowed_origins: [...shops(10), ...shops(10)] },
+    });
+    assert.equal(status, 200);
+  });
+
   test('refuse bad input with the name of the field', async () => {
     for (const [change, field] of [
       [{ allowed_origins: undefined }, 'allowed_origins'],
       [{ allowed_origins: ['https://shop.example.com/'] }, 'allowed_origins[0]'],
       [{ allowed_origins: [own()] }, 'allowed_origins[0]'],
+      [{ allowed_origins: shops(11) }, 'allowed_origins'],
+      [{ allowed_origins: Array(101).fill('https://shop.example.com') }, 'allowed_origins'],
       [{ amount: undefined }, 'amount'],
       [{ currency: 'XXY' }, 'currency'],
       [{ ttl: undefined }, 'ttl'],
@@ -562,7 +593,7 @@ describe('sessions of the card form', { timeout: 120_000 }, () => {
       assert.equal(headers['origin-agent-cluster'], '?1');
       assert.match(String(headers['permissions-policy']), /camera=\(\), .*payment=\(\), .*autofill=\(self\)$/);
     }
-    const hsts = cardFormHeaders(() => 'https://cards.example.com', 'max-age=31536000')()['strict-transport-security'];
+    const hsts = cardFormHeaders(() => 'https://cards.example.com')()['strict-transport-security'];
     assert.equal(hsts, 'max-age=31536000');
   });
 

@@ -120,8 +120,9 @@ describe('headers', () => {
   });
 });
 
-test('responses of all listeners require TLS for the host and its subdomains where the operator says so', async () => {
-  const service = await startTestService({ variables: { CARDVAULT_HSTS: 'subdomains' } });
+test('responses require TLS for the subdomains too where the operator says so, but for those of the card form', async () => {
+  const variables = { CARDVAULT_HSTS: 'subdomains', CARDVAULT_CAPTURE_ORIGIN: 'https://cards.example.com' };
+  const service = await startTestService({ variables });
   try {
     const expected = 'max-age=31536000; includeSubDomains';
     for (const environment of ['production', 'sandbox'] as const)
@@ -135,6 +136,8 @@ test('responses of all listeners require TLS for the host and its subdomains whe
       }
     const page = await service.call('GET', '/api/session', { environment: 'console', headers: { host: HOST } });
     assert.equal(page.headers['strict-transport-security'], expected);
+    const form = await service.call('GET', '/v1/integrity.json', { environment: 'cards' });
+    assert.deepEqual([form.status, form.headers['strict-transport-security']], [200, 'max-age=31536000']);
   } finally {
     await service.stop();
   }

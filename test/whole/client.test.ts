@@ -290,12 +290,22 @@ describe('the client', { timeout: 120_000 }, () => {
 
   test('throws no error that holds a value of the request, whatever becomes of it', async () => {
     const { certificate, key } = await loadOrCreateLocalIdentity(join(service.directory, 'tls'), service.now);
+    // Shapes of the failures of the interface, with all that was sent, and with one value of it.
+    type Page = (sent: string, body: string) => string;
+    const pages: Readonly<Record<string, Page>> = {
+      413: (sent) => JSON.stringify({ desc: sent, data: { path: sent, code: sent } }),
+      415: (_, body) => JSON.stringify({ message: `${JSON.parse(body).chd.card} is refused`, data: body }),
+      501: (_, body) => JSON.stringify({ description: JSON.stringify(body) }),
+      502: (_, body) =>
+        JSON.stringify({ message: JSON.parse(body).chd.name, data: { path: JSON.parse(body).chd.cvv } }),
+    };
     // A server between client and service that responds with what it was sent, or never.
     const echo = createServer({ cert: certificate, key }, async (request, response) => {
       const body = Buffer.concat(await request.toArray()).toString();
       const { status = '200' } = JSON.parse(body).additional_info;
       if (status === 'never') return;
-      response.writeHead(Number(status)).end(`<p>${request.url} ${JSON.stringify(request.headers)} ${body}</p>`);
+      const page: Page = pages[status] ?? ((all) => `<p>${all}</p>`);
+      response.writeHead(Number(status)).end(page(`${request.url} ${JSON.stringify(request.headers)} ${body}`, body));
     });
     await new Promise<void>((resolve) => echo.listen(0, '127.0.0.1', resolve));
     const baseUrl = `https://localhost:${(echo.address() as AddressInfo).port}`;
@@ -328,6 +338,10 @@ describe('the client', { timeout: 120_000 }, () => {
       ['ConflictError', () => echoed.captures.create(body('409'))],
       ['RateLimitError', () => echoed.captures.create(body('429'))],
       ['ServiceError', () => echoed.captures.create(body('500'))],
+      ['InvalidRequestError', () => echoed.captures.create(body('413'))],
+      ['InvalidRequestError', () => echoed.captures.create(body('415'))],
+      ['ServiceError', () => echoed.captures.create(body('501'))],
+      ['ServiceError', () => echoed.captures.create(body('502'))],
       ['ConnectionError', () => echoed.captures.create(body('200'))],
       ['TimeoutError', () => hasty.captures.create(body('never'))],
       ['ConnectionError', () => suspicious.captures.create(body())],

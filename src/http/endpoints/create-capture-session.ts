@@ -36,7 +36,11 @@ const DEFAULT_MINUTES = 30;
 
 const body = object({
   allowed_origins: optional(
-    list(anyString('An origin'), { min: 1, max: LIMITS.sessionOrigins }, 'Pages that may frame the card form'),
+    list(
+      anyString('An origin'),
+      { min: 1, max: LIMITS.sessionOriginEntries },
+      `Pages that may frame the card form: 1 to ${LIMITS.sessionOrigins} different ones`,
+    ),
   ),
   return_url: optional(anyString('Where the hosted page sends the buyer back')),
   description: optional(plainText(LIMITS.sessionDescriptionCharacters, 'What the buyer pays for')),
@@ -103,7 +107,10 @@ function toOrigins({ body, tenant, services }: ApiCall<Body>): string[] {
     if (!isAllowedOrigin(origin, tenant.environment)) throw new FieldMismatch(explain('sessionOrigin'), path);
     if (origin === services.cardForm.origin()) throw new FieldMismatch(explain('sessionOwnOrigin'), path);
   });
-  return [...new Set(origins)];
+  const different = [...new Set(origins)];
+  if (different.length > LIMITS.sessionOrigins)
+    throw new FieldMismatch(explain('entries', { min: 1, max: LIMITS.sessionOrigins }), 'allowed_origins');
+  return different;
 }
 
 function toFields({ fields = {}, result }: Body): { name: Presence; cvv: Presence } {
