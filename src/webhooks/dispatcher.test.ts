@@ -182,6 +182,33 @@ describe('a dispatcher whose endpoints are slow', { timeout: 60_000 }, () => {
     await assertHeld({ acc_1: LIMITS.webhookRequestsPerEndpoint });
   });
 
+  test('lets requests in progress end when it stops, and starts no other', async () => {
+    await addEndpoints(tenantOf('acc_1'));
+    await emit(tenantOf('acc_1'));
+    await assertHeld({ acc_1: 1 });
+    const [request] = held;
+    let isStopped = false;
+    const stopped = dispatcher.stop().then(() => {
+      isStopped = true;
+    });
+    // A stop that waits for no request ends long before these commits and reads do.
+    await emit(tenantOf('acc_1'));
+    await dispatcher.runOnce();
+    const read = async () => {
+      const rows = await database.read('select status, attempts from webhook_deliveries order by event');
+      return rows.map((row) => [row['status'], Number(row['attempts'])]);
+    };
+    const due = ['waiting', 0];
+    assert.deepEqual(await read(), [['waiting', 1], due]);
+    assert.deepEqual([isStopped, held], [false, [request]]);
+    request?.end(DELIVERED);
+    await stopped;
+    // The result is stored by then.
+    assert.deepEqual(await read(), [['delivered', 1], due]);
+    await dispatcher.runOnce();
+    assert.deepEqual([held, await read()], [[], [['delivered', 1], due]]);
+  });
+
   for (const [outcome, result] of Object.entries({ succeeds: DELIVERED, fails: REFUSED }))
     test(`sends a delivery that is replayed during an attempt again when that attempt ${outcome}, and not before`, async () => {
       const tenant = tenantOf('acc_1');

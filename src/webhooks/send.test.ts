@@ -12,6 +12,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { connect, type SecureContextOptions, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { createCa, createSelfSigned, createServerCertificate } from '../crypto/certificate.ts';
+import { SECOND } from '../kernel/clock.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { WebhookSender } from './send.ts';
 import { TargetAddresses } from './target-address.ts';
@@ -116,6 +117,39 @@ describe('an attempt to deliver a webhook', () => {
     const sender = new WebhookSender(new TargetAddresses(), () => new Promise(() => undefined));
     const message = { url: 'https://shop.example/', headers: {}, body: Buffer.from('{}') };
     assert.equal((await sender.send(message, soon())).error, 'timeout');
+  });
+
+  test('ends by itself after 15 seconds, lookup of the name included', { timeout: 10_000 }, async (context) => {
+    assert.equal(LIMITS.webhookAttemptMs, 15 * SECOND);
+    const deadlines: { readonly milliseconds: number; readonly controller: AbortController }[] = [];
+    // The mock is restored at the end of this test, whatever its result is.
+    context.mock.method(AbortSignal, 'timeout', (milliseconds: number) => {
+      const controller = new AbortController();
+      deadlines.push({ milliseconds, controller });
+      return controller.signal;
+    });
+    const lookup = Promise.withResolvers<void>();
+    const sender = new WebhookSender(new TargetAddresses(), () => {
+      lookup.resolve();
+      return new Promise(() => undefined);
+    });
+    const message = { url: 'https://shop.example/', headers: {}, body: Buffer.from('{}') };
+    const received = Promise.withResolvers<void>();
+    respond = () => received.resolve();
+    // Neither attempt has a signal of its caller, and neither the name nor the response ever arrives.
+    for (const [begin, inProgress] of [
+      [() => sender.send(message), lookup.promise],
+      [() => send([[LOOPBACK]]), received.promise],
+    ] as const) {
+      deadlines.length = 0;
+      const attempt = begin();
+      await inProgress;
+      const [deadline] = deadlines;
+      assert.deepEqual([deadlines.length, deadline?.milliseconds], [1, LIMITS.webhookAttemptMs]);
+      deadline?.controller.abort();
+      assert.equal((await attempt).error, 'timeout');
+    }
+    sender.close();
   });
 
   test('lasts as long as its connection, with the result of the headers', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { isPostgres } from '../fixtures/database.ts';
 import { eventually } from '../fixtures/eventually.ts';
@@ -126,6 +127,57 @@ describe('POST /v1/tokenization/simple, when no tokens are free', () => {
       const issued = [...all, ...rest].filter((token) => token !== '');
       assert.equal(new Set(issued).size, 90);
       assert.ok(issued.every((token) => token.startsWith('455667')));
+    });
+  });
+
+  describe('12 digits with scheme 1, when all 90 are issued', () => {
+    // No brand has these first digits, so that the card form takes 12 of them.
+    const [pan = ''] = cardsBetween('999999', '0001');
+    let me: Caller;
+    before(async () => {
+      me = await newCaller(service);
+      const issued = tokensIn(await me.tokenize(cards(Array(100).fill(pan)))).filter(Boolean);
+      assert.equal(issued.length, 90);
+    });
+
+    /** How many rows of the caller there are, by table. */
+    async function rows(): Promise<Record<string, number>> {
+      const counts: Record<string, number> = {};
+      for (const table of ['tokens', 'token_tags', 'captures', 'idempotency']) {
+        const sql = `select 1 as found from ${table} where account = ?account`;
+        counts[table] = (await service.core.database.read(sql, me.account)).length;
+      }
+      return counts;
+    }
+
+    test('400: a request for another one stores nothing', async () => {
+      const stored = await rows();
+      assert.equal(stored['tokens'], 90);
+      for (const type of [undefined, 'persistent'])
+        assertRefused(await me.tokenize(cards([pan, pan], { tags: ['full'], type })), FULL, pan);
+      assert.deepEqual(await rows(), stored);
+    });
+
+    test('400: the card form reports the number as unavailable, stores nothing, and takes another card', async () => {
+      const session = { allowed_origins: ['https://shop.example.com'], result: 'token', scheme: 1, tags: ['full'] };
+      const { id, client_secret: secret } = dataOf(await me.send('POST', '/v1/capture-sessions', session));
+      const submit = (number: string) =>
+        service.call('POST', `/v1/card/${id}`, {
+          environment: 'cards',
+          headers: { origin: `https://localhost:${service.ports.cards}`, authorization: `Bearer ${secret}` },
+          body: { number, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() },
+        });
+      const stored = await rows();
+      const refused = await submit(pan);
+      assert.equal(refused.status, 400, refused.text);
+      assert.deepEqual(refused.json, { status: 'open', errors: [{ field: 'number', code: 'unavailable' }] });
+      assert.deepEqual(await rows(), stored);
+      const shown = dataOf(await me.send('GET', `/v1/capture-sessions/${id}`));
+      assert.deepEqual([shown.status, shown.attempts, shown.result], ['open', 1, undefined]);
+      const completed = await submit(luhnPan('411111'));
+      assert.equal(completed.status, 200, completed.text);
+      assert.equal(completed.json.result.token.scheme, 1);
+      assert.deepEqual(await rows(), { ...stored, tokens: 91, token_tags: 1 });
     });
   });
 
