@@ -11,9 +11,9 @@ const DISK_FACTOR = 1.5;
  * A node with its caches, in gigabytes, and each of its request threads but the first; and the part of the size of the tokens that their
  * indexes are, which have to be in memory.
  */
-const MEMORY = { node: 0.5, thread: 0.15, indexes: 1 / 3 };
+const MEMORY = { node: 0.5, thread: 0.15, indexes: { SQLite: 1 / 3, PostgreSQL: 0.4 } };
 /** The CPU of a request in a node with several request threads, beside that with one. */
-const THREADS_FACTOR = 1.3;
+const THREADS_FACTOR = 1.1;
 /** Bytes of a row with its index entries, from the table of sizes in docs/scaling.md. The deletion of an expired capture leaves a record of the audit log. */
 export const ROW_BYTES = {
   SQLite: { token: 400, auditRecord: 400, authorization: 800 },
@@ -94,7 +94,7 @@ function examples(results: Results, figures: readonly Figure[]): Table {
       );
       const gigabytes = (cards * bytesOfCard(results, database) * DISK_FACTOR) / 1e9;
       const cores = Math.ceil(nodes) + Math.ceil(server);
-      const indexes = (cards * bytesOfCard(results, database) * MEMORY.indexes) / 1e9;
+      const indexes = (cards * bytesOfCard(results, database) * MEMORY.indexes[database]) / 1e9;
       const processes = isThreaded
         ? MEMORY.node + (Math.ceil(nodes) - 1) * MEMORY.thread
         : Math.ceil(nodes) * MEMORY.node;
