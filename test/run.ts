@@ -67,6 +67,7 @@ process.env[SHARED_KEYS] = scratch;
 const CHECKS: readonly (readonly [name: string, command: string, ...args: string[]])[] = [
   ['types', 'tsc', '--singleThreaded'],
   ['types of the console', 'tsc', '--singleThreaded', '-p', 'console/web'],
+  ['types of the card form', 'tsc', '--singleThreaded', '-p', 'card-form'],
   ['style', 'biome', 'check', '.'],
 ];
 
