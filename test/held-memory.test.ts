@@ -13,7 +13,7 @@ import { luhnPan } from './fixtures/test-service.ts';
 
 /** A part of a text keeps the whole text in memory, as V8 builds it: what outlives a request must not keep its body, with its card numbers. */
 const PARTS = 40;
-/** What is kept besides takes less. */
+/** The entries of the caches take less. */
 const MOST_BYTES = (PARTS * TEXT_CHARACTERS) / 10;
 
 describe('what outlives a request keeps no body of it in memory:', () => {

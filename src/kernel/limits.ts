@@ -265,7 +265,7 @@ export const LIMITS = {
   /** Rows that one step of an account's export reads, and records that it writes in a second unless another rate is given. */
   rowsPerExportPage: 200,
   accountExportRecordsPerSecond: 10_000,
-  /** Bytes of one line of an imported file, and of one record of several lines. */
+  /** Bytes of one line of an imported file, and of one record of several lines. Lines of an export that are no tokens may be longer. */
   importLineBytes: 256 * 1024,
   /** Cards that an import commits as one unit, and units that it commits concurrently. */
   cardsPerImportBatch: 500,

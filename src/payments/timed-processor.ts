@@ -62,7 +62,7 @@ export class TimedProcessor {
       const captured = await this.#processor.capture(call, history, order.amount);
       if (captured.kind === 'unknown') return captured;
       if (captured.kind === 'approved' || captured.kind === 'pending') return { ...outcome, captured: order.amount };
-      // What was not sent changed nothing. A refusal may mean that the order is no longer held, or was captured there.
+      // A capture that was not sent has changed nothing. A refusal may mean that the order is no longer held, or was captured there.
       return captured.kind === 'not-sent' ? outcome : this.#afterRefusedCapture(call, history, outcome);
     });
   }

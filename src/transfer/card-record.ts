@@ -42,6 +42,8 @@ export interface CardDefaults {
 /** The card of a line; the card number is known also of a line with another fault. */
 export type ParsedCard = { readonly card: ImportedCard } | { readonly fault: LineFault; readonly pan: Pan | undefined };
 
+export type SourceFormat = 'export' | 'jsonl' | 'csv';
+
 /** The values of a line by field; empty texts and null count as absent. */
 export type CardValues = Readonly<Partial<Record<CardField, unknown>>>;
 
@@ -61,19 +63,21 @@ const malformed = (field: CardField): never => {
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === '';
 
 /** Parses the values of a line. Never throws. */
-export function parseCard(values: CardValues, defaults: CardDefaults): ParsedCard {
+export function parseCard(values: CardValues, defaults: CardDefaults, format: SourceFormat): ParsedCard {
+  const isText = format === 'export' ? isStoredText : isWrittenText;
   let pan: Pan | undefined;
   try {
     pan = toPan(values.pan);
-    const format = toFormat(values, defaults);
-    const name = toName(values.name);
+    const tokenFormat = toFormat(values, defaults);
+    const name = toName(values.name, isText);
     const expiry = toExpiry(values.exp);
-    const tags = toTags(values.tags);
+    const tags = toTags(values.tags, isText);
     const isPersistent = toPersistent(values.type, defaults.isPersistent);
     const wanted = toWanted(values.token);
     const createdAt = toTime(values.created_at, defaults.now);
-    const creator = toCreator(values.created_by, defaults.creator);
-    return { card: { card: { pan, name, expiry }, tags, format, isPersistent, wanted, creator, createdAt } };
+    const creator = toCreator(values.created_by, defaults.creator, isText);
+    const card = { pan, name, expiry };
+    return { card: { card, tags, format: tokenFormat, isPersistent, wanted, creator, createdAt } };
   } catch (error) {
     if (error instanceof FieldFault) return { fault: error.fault, pan };
     throw error;
@@ -91,19 +95,25 @@ function toExpiry(value: unknown): Expiry | undefined {
   return (typeof value === 'string' ? parseAnyExpiry(value) : undefined) ?? malformed('exp');
 }
 
-const isText = (value: unknown, max: number): value is string =>
-  typeof value === 'string' &&
-  value !== '' &&
-  (value.length <= max || [...value].length <= max) &&
-  !value.includes('\0') &&
-  value.isWellFormed();
+type TextRule = (value: unknown, max: number) => value is string;
 
-function toName(value: unknown): string | undefined {
+/**
+ * The rule of the API for texts, which is that of an export: names and tags may contain lone surrogates, and tags U+0000. Both are
+ * sealed as JSON, and never become a text of the database.
+ */
+const isStoredText: TextRule = (value, max): value is string =>
+  typeof value === 'string' && value !== '' && (value.length <= max || [...value].length <= max);
+
+/** In a file of another system these are faults of what wrote it. */
+const isWrittenText: TextRule = (value, max): value is string =>
+  isStoredText(value, max) && !value.includes('\0') && value.isWellFormed();
+
+function toName(value: unknown, isText: TextRule): string | undefined {
   if (isAbsent(value)) return undefined;
   return isText(value, LIMITS.nameCharacters) && !/\p{Cc}/u.test(value) ? value : malformed('name');
 }
 
-function toTags(value: unknown): readonly string[] {
+function toTags(value: unknown, isText: TextRule): readonly string[] {
   if (isAbsent(value)) return [];
   const tags: readonly unknown[] = Array.isArray(value) ? value : malformed('tags');
   const isList = tags.length <= LIMITS.tags && tags.every((tag) => isText(tag, LIMITS.tagCharacters));
@@ -144,12 +154,16 @@ function toTime(value: unknown, now: number): number | undefined {
   return time !== undefined && time >= 0 && time <= now ? time : malformed('created_at');
 }
 
+/** Ids of API keys, users and imports of cardvault. They are random, and may have digits that pass as a card number. */
+const OWN_ID = /^(?:(?:key|person)_[0-9a-z]{14}|import:[0-9a-f]{32})$/;
+
 /** In CSV a name, in JSON the id and name of the key that created the token. */
-function toCreator(value: unknown, fallback: Creator): Creator {
+function toCreator(value: unknown, fallback: Creator, isText: TextRule): Creator {
   if (isAbsent(value)) return fallback;
   const members = typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : { name: value };
   const { user_id: id = fallback.id, name } = members as { readonly user_id?: unknown; readonly name?: unknown };
   if (!isText(id, LIMITS.apiKeyNameCharacters) || !isText(name, LIMITS.apiKeyNameCharacters))
     return malformed('created_by');
-  return /\p{Cc}/u.test(id + name) || containsIssuedPan(id + name) ? malformed('created_by') : { id, name };
+  const hasPan = containsIssuedPan(name) || (!OWN_ID.test(id) && containsIssuedPan(id));
+  return hasPan || /\p{Cc}/u.test(id + name) ? malformed('created_by') : { id, name };
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { LIMITS } from '../kernel/limits.ts';
 import { findFault } from './card-check.ts';
 import { CARD_FIELDS } from './card-record.ts';
 import { type CardLine, CardSource } from './card-source.ts';
@@ -10,12 +11,17 @@ import { TransferError } from './transfer-error.ts';
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 const DEFAULTS = { scheme: 7, isPersistent: false, bin: 6, creator: { id: 'i', name: 'import' }, now: NOW } as const;
 
-async function* bytesOf(text: string | Buffer): AsyncGenerator<Buffer> {
-  yield Buffer.from(text);
+async function* bytesOf(text: string | Buffer, pieceBytes: number): AsyncGenerator<Buffer> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += pieceBytes) yield bytes.subarray(at, at + pieceBytes);
 }
 
-async function readAll(text: string | Buffer, size = 3): Promise<{ source: CardSource; lines: CardLine[] }> {
-  const source = await CardSource.open(bytesOf(text), { defaults: DEFAULTS });
+async function readAll(
+  text: string | Buffer,
+  size = 3,
+  pieceBytes = 64 * 1024,
+): Promise<{ source: CardSource; lines: CardLine[] }> {
+  const source = await CardSource.open(bytesOf(text, pieceBytes), { defaults: DEFAULTS });
   const lines: CardLine[] = [];
   for await (const batch of source.batches(size)) {
     assert.ok(batch.lines.length <= size);
@@ -131,6 +137,27 @@ describe('JSON Lines', () => {
   });
 });
 
+describe('a line of another file', () => {
+  const long = 'x'.repeat(LIMITS.importLineBytes + 1);
+
+  test('has one fault when it is too long, and the next one is read', async () => {
+    for (const pieceBytes of [1000, 64 * 1024, 2 ** 20]) {
+      const json = await readAll(`{"pan":"4111111111111111"}\n${long}\n{"pan":"4111111111111111"}`, 3, pieceBytes);
+      const csv = await readAll(`pan,name\n4111111111111111,"a\n${long}\n4111111111111111,Ana`, 3, pieceBytes);
+      assert.deepEqual(faultsOf(json.lines), [
+        [1, ''],
+        [2, 'line too_long'],
+        [3, ''],
+      ]);
+      assert.deepEqual(faultsOf(csv.lines), [
+        [2, 'line too_long'],
+        [4, ''],
+      ]);
+    }
+    await assert.rejects(readAll(`{"pan":"${long}"}`), TransferError);
+  });
+});
+
 describe('any text', () => {
   const value = fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.constant('4111111111111111'));
   const object = fc.dictionary(fc.oneof(fc.constantFrom(...CARD_FIELDS), fc.string()), value);
@@ -179,6 +206,35 @@ describe('an export', () => {
   test('gives its tokens when it is complete', async () => {
     const { source, lines } = await readAll([...content, trailerOf(content)].join('\n'));
     assert.deepEqual([source.format, lines.length, source.counts?.audit], ['export', 1, 1]);
+  });
+
+  test('gives its tokens when payments and audit records are longer than a line of another file', async () => {
+    const long = 'x'.repeat(LIMITS.importLineBytes);
+    const lines = [
+      header,
+      JSON.stringify({ kind: 'payment', operations: [long, long] }),
+      JSON.stringify({ kind: 'audit', entry: long }),
+      token,
+    ];
+    const text = [...lines, trailerOf(lines, { payment: 1 })].join('\n');
+    for (const size of [1000, 64 * 1024, text.length]) {
+      const { source, lines: cards } = await readAll(text, 3, size);
+      assert.deepEqual([cards.length, source.counts?.payment, source.counts?.audit], [1, 1, 1]);
+      assert.equal(cards[0]?.number, 4);
+    }
+    for (const altered of [text.replace('xx"', 'xy"'), text.replace('xx"', 'x\n"'), text.replace('payment"', 'pay"')])
+      await assert.rejects(readAll(altered, 3, 1000), TransferError);
+  });
+
+  test('is refused when a token or its trailer is longer than a line may be', async () => {
+    const blanks = ' '.repeat(LIMITS.importLineBytes);
+    const long = token.replace('}', `${blanks}}`);
+    await assert.rejects(
+      readAll([header, long, audit, trailerOf([header, long, audit])].join('\n')),
+      /line 2: .*damaged/,
+    );
+    const trailer = trailerOf(content).replace('}', `${blanks}}`);
+    await assert.rejects(readAll([...content, trailer].join('\n')), /line 4: .*damaged/);
   });
 
   test('is refused when a line is missing, changed or added', async () => {

@@ -7,6 +7,7 @@ import {
   type CardValues,
   type ParsedCard,
   parseCard,
+  type SourceFormat,
 } from './card-record.ts';
 import { isQuoteOpen, parseCsvRecord } from './csv.ts';
 import {
@@ -17,9 +18,10 @@ import {
   type ExportedKind,
   type ExportHeader,
   type ExportTrailer,
+  kindOfLine,
   newExportCounts,
 } from './export-format.ts';
-import { decodeLine, readLines, type TextLine } from './text-lines.ts';
+import { beginsLine, decodeLine, endsLine, readLines, type TextLine } from './text-lines.ts';
 import { TransferError } from './transfer-error.ts';
 
 /** A card of a file, or the reason why its line has none. */
@@ -35,8 +37,6 @@ export interface CardBatch {
   readonly digest: string;
 }
 
-export type SourceFormat = 'export' | 'jsonl' | 'csv';
-
 interface SourceOptions {
   readonly defaults: CardDefaults;
   /** The key of the digests of batches; absent: they have none. */
@@ -45,7 +45,6 @@ interface SourceOptions {
 
 const CARD_FIELD_NAMES: ReadonlySet<string> = new Set(CARD_FIELDS);
 const TAG_SEPARATOR = '|';
-const TRAILER_START = '{"kind":"trailer"';
 const LINE_FEED = '\n';
 const DIGEST_CHARACTERS = 32;
 const NOT_UTF8 = 'the file is not UTF-8 text; decrypt it, or give the file that opens it with --identity';
@@ -92,14 +91,14 @@ export class CardSource {
     const { value: lines = [] } = (await groups.next()) as { value?: readonly TextLine[] };
     const [line, ...others] = lines;
     if (line === undefined) throw new TransferError('the file is empty');
-    const text = line.bytes === undefined ? undefined : decodeLine({ ...line, bytes: line.bytes });
+    const text = line.part === 'whole' ? decodeLine(line) : undefined;
     if (text === undefined) throw new TransferError(NOT_UTF8);
     if (!text.trimStart().startsWith('{'))
       return new CardSource(groups, others, new CsvParser(parseCsvHead(text), defaults), digestKey);
     const header = toHeader(text);
     return header === undefined
       ? new CardSource(groups, lines, new JsonParser(defaults), digestKey)
-      : new CardSource(groups, others, new ExportParser(header, line.bytes, defaults), digestKey);
+      : new CardSource(groups, others, new ExportParser(header, line, defaults), digestKey);
   }
 
   get format(): SourceFormat {
@@ -157,10 +156,10 @@ class OpenBatch {
     this.#hmac = key && createHmac('sha256', key);
   }
 
-  note({ bytes }: TextLine): void {
-    if (this.#hmac === undefined) return;
-    if (bytes !== undefined) this.#hmac.update(bytes);
-    this.#hmac.update(LINE_FEED);
+  /** A line that is too long counts as an empty one: no card comes from it, whatever it contains. */
+  note(line: TextLine): void {
+    if (line.part === 'whole') this.#hmac?.update(line.bytes);
+    if (beginsLine(line)) this.#hmac?.update(LINE_FEED);
   }
 
   close(): CardBatch {
@@ -191,9 +190,11 @@ class CsvParser implements LineParser {
     this.#defaults = defaults;
   }
 
-  parse({ number, bytes }: TextLine): CardLine | undefined {
+  parse(read: TextLine): CardLine | undefined {
+    if (!beginsLine(read)) return undefined;
+    const { number, part, bytes } = read;
     const start = this.#open?.number ?? number;
-    if (bytes === undefined) return this.#fail(start, 'too_long');
+    if (part !== 'whole') return this.#fail(start, 'too_long');
     const line = decodeLine({ number, bytes });
     if (line === undefined) return this.#fail(start, 'not_utf8');
     if (this.#open === undefined && line === '') return undefined;
@@ -224,7 +225,7 @@ class CsvParser implements LineParser {
       const cell = cells[index] ?? '';
       values[name] = name === 'tags' && cell !== '' ? cell.split(TAG_SEPARATOR) : cell;
     }
-    return parseCard(values, this.#defaults);
+    return parseCard(values, this.#defaults, this.format);
   }
 }
 
@@ -247,12 +248,14 @@ class JsonParser implements LineParser {
     this.#defaults = defaults;
   }
 
-  parse({ number, bytes }: TextLine): CardLine | undefined {
-    if (bytes === undefined) return { number, parsed: lineFault('too_long') };
+  parse(line: TextLine): CardLine | undefined {
+    if (!beginsLine(line)) return undefined;
+    const { number, part, bytes } = line;
+    if (part !== 'whole') return { number, parsed: lineFault('too_long') };
     const text = decodeLine({ number, bytes });
     if (text === undefined) return { number, parsed: lineFault('not_utf8') };
     if (text.trim() === '') return undefined;
-    return { number, parsed: parseMembers(parseObject(text), this.#defaults) };
+    return { number, parsed: parseMembers(parseObject(text), this.#defaults, this.format) };
   }
 
   end(): undefined {
@@ -260,10 +263,14 @@ class JsonParser implements LineParser {
   }
 }
 
-function parseMembers(members: Readonly<Record<string, unknown>> | undefined, defaults: CardDefaults): ParsedCard {
+function parseMembers(
+  members: Readonly<Record<string, unknown>> | undefined,
+  defaults: CardDefaults,
+  format: SourceFormat,
+): ParsedCard {
   if (members === undefined) return lineFault('not_json');
   for (const name in members) if (!CARD_FIELD_NAMES.has(name)) return lineFault('unknown_field');
-  return parseCard(members as CardValues, defaults);
+  return parseCard(members as CardValues, defaults, format);
 }
 
 /** Undefined when the line is no header. Throws `TransferError` for the header of another version. */
@@ -287,26 +294,31 @@ class ExportParser implements LineParser {
   readonly #sha256 = createHash('sha256');
   #trailer: ExportTrailer | undefined;
 
-  constructor(header: ExportHeader, headerLine: Uint8Array | undefined, defaults: CardDefaults) {
+  constructor(header: ExportHeader, headerLine: TextLine, defaults: CardDefaults) {
     this.header = header;
     this.#defaults = defaults;
     this.#hash(headerLine);
   }
 
-  parse({ number, bytes }: TextLine): CardLine | undefined {
-    if (this.#trailer !== undefined) throw new TransferError(`line ${number}: the export has lines behind its trailer`);
-    const text = bytes === undefined ? undefined : decodeLine({ number, bytes });
-    if (text?.startsWith(TRAILER_START)) {
-      this.#trailer = parseObject(text) as unknown as ExportTrailer | undefined;
-      if (this.#trailer !== undefined) return undefined;
+  /** Reads tokens and the trailer. A line of another kind is counted and hashed, and may have any length. */
+  parse(line: TextLine): CardLine | undefined {
+    if (!beginsLine(line)) {
+      this.#hash(line);
+      return undefined;
     }
-    this.#hash(bytes);
-    const members = text === undefined ? undefined : parseObject(text);
-    if (members === undefined || !isExportedKind(members['kind']))
-      throw new TransferError(`line ${number}: the export is damaged: the line is no record of it`);
-    const { kind, ...card } = members;
-    this.counts[kind as ExportedKind]++;
-    return kind === 'token' ? { number, parsed: parseMembers(card, this.#defaults) } : undefined;
+    const { number, bytes } = line;
+    if (this.#trailer !== undefined) throw new TransferError(`line ${number}: the export has lines behind its trailer`);
+    const kind = kindOfLine(bytes);
+    if (kind === 'trailer') {
+      this.#trailer = toMembers(line) as unknown as ExportTrailer;
+      return undefined;
+    }
+    if (!isExportedKind(kind)) throw damagedAt(number);
+    this.#hash(line);
+    this.counts[kind]++;
+    if (kind !== 'token') return undefined;
+    const { kind: _, ...card } = toMembers(line);
+    return { number, parsed: parseMembers(card, this.#defaults, 'export') };
   }
 
   end(): undefined {
@@ -319,8 +331,19 @@ class ExportParser implements LineParser {
       throw new TransferError('the export is damaged: its checksum or its counts differ', { isUsageError: false });
   }
 
-  #hash(line: Uint8Array | undefined): void {
-    if (line !== undefined) this.#sha256.update(line);
-    this.#sha256.update(LINE_FEED);
+  #hash(line: TextLine): void {
+    this.#sha256.update(line.bytes);
+    if (endsLine(line)) this.#sha256.update(LINE_FEED);
   }
+}
+
+const damagedAt = (number: number): TransferError =>
+  new TransferError(`line ${number}: the export is damaged: the line is no record of it`);
+
+/** Throws `TransferError` for a line that is no object: tokens and trailer are never longer than the limit of a line. */
+function toMembers({ number, part, bytes }: TextLine): Readonly<Record<string, unknown>> {
+  const text = part === 'whole' ? decodeLine({ number, bytes }) : undefined;
+  const members = text === undefined ? undefined : parseObject(text);
+  if (members === undefined) throw damagedAt(number);
+  return members;
 }

@@ -18,6 +18,20 @@ export const EXPORTED_KINDS = ['token', 'capture', 'payment', 'audit', 'unreadab
 
 export type ExportedKind = (typeof EXPORTED_KINDS)[number];
 
+/**
+ * Formats a line. Its kind comes first: a payment with all its operations is as long as it is, and an import must know what the line
+ * is without reading all of it.
+ */
+const formatLine = (kind: ExportedKind, members: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify({ kind, ...members });
+
+const KIND = /^\{"kind":"([a-z]+)"/;
+const MAX_KIND_BYTES = 32;
+
+/** Returns the kind of a line, of which the beginning suffices; undefined when it is no line of an export. */
+export const kindOfLine = (beginning: Buffer): string | undefined =>
+  KIND.exec(beginning.toString('latin1', 0, MAX_KIND_BYTES))?.[1];
+
 /** Number of lines of each kind. */
 export type ExportCounts = Record<ExportedKind, number>;
 
@@ -54,8 +68,7 @@ const bins = (persistentFormat: string | undefined): 6 | 8 => (persistentFormat?
 /** `persistentFormat`: the format under which the token is persistent, if it is. */
 export function formatTokenLine(content: Token, persistentFormat: string | undefined): string {
   const { token, scheme, card, tags, createdBy, createdAt } = content;
-  return JSON.stringify({
-    kind: 'token',
+  return formatLine('token', {
     token,
     scheme,
     pan: card.pan,
@@ -71,8 +84,7 @@ export function formatTokenLine(content: Token, persistentFormat: string | undef
 
 /** A capture without security code and track data, which an export never contains (PCI DSS 3.3). */
 export const formatCaptureLine = (capture: Omit<Capture, 'sad'>): string =>
-  JSON.stringify({
-    kind: 'capture',
+  formatLine('capture', {
     id: capture.id,
     pan: capture.pan,
     exp: capture.expiry && formatLongExpiry(capture.expiry),
@@ -87,8 +99,7 @@ export const formatCaptureLine = (capture: Omit<Capture, 'sad'>): string =>
 /** Amounts are decimals in text, with all places of the currency. */
 export function formatPaymentLine({ payment, operations }: PaymentDetail): string {
   const { id, type, processor, currency, amount, card } = payment;
-  return JSON.stringify({
-    kind: 'payment',
+  return formatLine('payment', {
     transaction_id: id,
     type,
     processor,
@@ -132,4 +143,4 @@ export const formatAuditLine = (exported: string): string => `{"kind":"audit","e
 
 /** A record that was altered in the database, so that it cannot be unsealed. */
 export const formatUnreadableLine = (record: 'token' | 'capture' | 'payment', id: string): string =>
-  JSON.stringify({ kind: 'unreadable', record, id });
+  formatLine('unreadable', { record, id });

@@ -1,13 +1,19 @@
 import { isUtf8 } from 'node:buffer';
 import { LIMITS } from '../kernel/limits.ts';
 
-/** A line of a text, without its end. */
+/** `first`, `next` and `last`: the parts of a line that is longer than the limit, so that memory never holds all of it. */
+type LinePart = 'whole' | 'first' | 'next' | 'last';
+
+/** A line of a text, or a part of one, without its end. */
 export interface TextLine {
-  /** Counted from 1. */
+  /** Counted from 1; the parts of a line have one number. */
   readonly number: number;
-  /** Undefined for a line that is longer than the limit: it is skipped without being held in memory. */
-  readonly bytes: Buffer | undefined;
+  readonly part: LinePart;
+  readonly bytes: Buffer;
 }
+
+export const beginsLine = ({ part }: TextLine): boolean => part === 'whole' || part === 'first';
+export const endsLine = ({ part }: TextLine): boolean => part === 'whole' || part === 'last';
 
 const LINE_FEED = 0x0a;
 const NOTHING = Buffer.alloc(0);
@@ -23,20 +29,21 @@ export async function* readLines(
     const lines: TextLine[] = [];
     let start = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, start)) {
-      lines.push(line.end(chunk.subarray(start, end)));
+      lines.push(...line.end(chunk.subarray(start, end)));
       start = end + 1;
     }
-    line.add(chunk.subarray(start));
+    lines.push(...line.add(chunk.subarray(start)));
     if (lines.length > 0) yield lines;
   }
-  if (!line.isEmpty) yield [line.end(NOTHING)];
+  if (!line.isEmpty) yield line.end(NOTHING);
 }
 
 /** A line of which the beginning has arrived. */
 class OpenLine {
   readonly #maxBytes: number;
   #number = 1;
-  #bytes = NOTHING;
+  /** The beginning of a line within the limit. */
+  #bytes: Buffer = NOTHING;
   #isTooLong = false;
 
   constructor(maxBytes: number) {
@@ -47,28 +54,41 @@ class OpenLine {
     return this.#bytes.length === 0 && !this.#isTooLong;
   }
 
-  add(bytes: Buffer): void {
-    if (this.#isTooLong || bytes.length === 0) return;
-    if (this.#bytes.length + bytes.length > this.#maxBytes) {
-      this.#isTooLong = true;
-      this.#bytes = NOTHING;
-    } else this.#bytes = Buffer.concat([this.#bytes, bytes]);
+  /** Returns the bytes at once when they belong to a line beyond the limit. */
+  add(bytes: Buffer): TextLine[] {
+    if (bytes.length === 0) return [];
+    if (this.#isTooLong) return [this.#part('next', bytes)];
+    const beginning = Buffer.concat([this.#bytes, bytes]);
+    this.#isTooLong = beginning.length > this.#maxBytes;
+    this.#bytes = this.#isTooLong ? NOTHING : beginning;
+    return this.#isTooLong ? [this.#part('first', beginning)] : [];
   }
 
-  end(rest: Buffer): TextLine {
-    const isTooLong = this.#isTooLong || this.#bytes.length + rest.length > this.#maxBytes;
-    const bytes = this.#bytes.length === 0 ? rest : Buffer.concat([this.#bytes, rest]);
-    const line = { number: this.#number++, bytes: isTooLong ? undefined : bytes };
+  end(rest: Buffer): TextLine[] {
+    const parts = this.#endParts(rest);
+    this.#number++;
     this.#bytes = NOTHING;
     this.#isTooLong = false;
-    return line;
+    return parts;
+  }
+
+  #endParts(rest: Buffer): TextLine[] {
+    if (this.#isTooLong) return [this.#part('last', rest)];
+    const line = this.#bytes.length === 0 ? rest : Buffer.concat([this.#bytes, rest]);
+    return line.length > this.#maxBytes
+      ? [this.#part('first', line), this.#part('last', NOTHING)]
+      : [this.#part('whole', line)];
+  }
+
+  #part(part: LinePart, bytes: Buffer): TextLine {
+    return { number: this.#number, part, bytes };
   }
 }
 
 const BYTE_ORDER_MARK = '\ufeff';
 
 /** Decodes a line, without a carriage return at its end and a byte order mark of the first one; undefined unless it is UTF-8. */
-export function decodeLine({ number, bytes }: { number: number; bytes: Buffer }): string | undefined {
+export function decodeLine({ number, bytes }: Omit<TextLine, 'part'>): string | undefined {
   if (!isUtf8(bytes)) return undefined;
   const text = bytes.toString('utf8');
   const end = text.endsWith('\r') ? text.length - 1 : text.length;

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { link, open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -179,7 +189,7 @@ describe('files of keys of sensitive authentication data', () => {
   async function readMeanwhile<Result>(
     content: string,
     act: () => Promise<Result>,
-    meanwhile: () => Promise<unknown>,
+    meanwhile: () => unknown,
   ): Promise<Result> {
     const name = join(keys, `sandbox-${PERIOD}`);
     rmSync(name);
@@ -223,6 +233,37 @@ describe('files of keys of sensitive authentication data', () => {
     const closedAt = (PERIOD + 1) * HOUR;
     assert.deepEqual(plain(await store.findById(key.id)), plain({ ...key, closedAt }));
     assert.equal(await store.insert(newKey()), true);
+  });
+
+  test('that another process closes while they are listed are listed', async () => {
+    const [key, other, next] = [newKey({ period: 1 }), newKey(), newKey()];
+    for (const each of [key, other]) await store.insert(each);
+    const content = readFileSync(join(keys, `sandbox-${PERIOD}`), 'utf8');
+    // The name is listed, and its file does not exist when it is read.
+    const [name, closed] = ['sandbox-1', `sandbox-1-5-${'a'.repeat(16)}`].map((each) => join(keys, each)) as [
+      string,
+      string,
+    ];
+    renameSync(name, join(keys, 'hidden'));
+    symlinkSync('missing', name);
+    const listed = await readMeanwhile(
+      content,
+      () => store.list(),
+      () => {
+        rmSync(name);
+        renameSync(join(keys, 'hidden'), closed);
+      },
+    );
+    assert.deepEqual(sorted(listed), sorted([{ ...key, closedAt: 5 }, other]));
+
+    // The name is that of the next key when it is read.
+    await store.insert(other);
+    const found = await readMeanwhile(
+      content.replace(other.id, next.id),
+      () => store.findById(other.id),
+      () => store.insert({ ...other, closedAt: 5 }),
+    );
+    assert.deepEqual(plain(found), plain({ ...other, closedAt: 5 }));
   });
 
   test('that cannot be written are a storage error', async () => {

@@ -9,7 +9,10 @@ import { after, before, describe, test } from 'node:test';
 import { Decrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
+import { LIMITS } from '../../src/kernel/limits.ts';
+import type { Pan } from '../../src/kernel/pan.ts';
 import { SCHEMES, type Scheme } from '../../src/vault/scheme.ts';
+import type { Token } from '../../src/vault/token.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { Search } from '../fixtures/canaries.ts';
 import { systemClocks } from '../fixtures/clock.ts';
@@ -18,7 +21,7 @@ import { databaseSettings, dropDatabase, storedBytes } from '../fixtures/databas
 import { eventually } from '../fixtures/eventually.ts';
 import { runCommand, startProcess } from '../fixtures/service-process.ts';
 import { luhnPan, startTestService, type TestService } from '../fixtures/test-service.ts';
-import { newMerchant, processed } from '../interface/payment-requests.ts';
+import { followOnRequest, newMerchant, PAYMENTS, processed } from '../interface/payment-requests.ts';
 import { CAPTURES, capture, cards as cardsOf, dataOf, TOKENIZE, VISA } from '../interface/vault-requests.ts';
 import { inScope, onlyLong } from '../scope.ts';
 
@@ -53,12 +56,32 @@ class Target {
 
   /** The card numbers of tokens. */
   async pansOf(account: string, tokens: readonly string[]): Promise<(string | undefined)[]> {
+    const found = await this.#detokenize(account, tokens);
+    return tokens.map((token) => found.get(token)?.card.pan);
+  }
+
+  async storedCard(account: string, token: string): Promise<Token | undefined> {
+    return (await this.#detokenize(account, [token])).get(token);
+  }
+
+  /** Creates a token as a request does. */
+  async tokenize(account: string, pan: string, tags: readonly string[]): Promise<void> {
     const { core } = this;
     const vault = new Vault(core);
-    const found = await core.transactions.run({ origin: OPERATOR }, (transaction) =>
+    const cards = [{ pan: pan as Pan, name: undefined, expiry: undefined }];
+    const format = { scheme: 7, bin: 6 } as const;
+    const request = { cards, tags, format, persistent: false, creator: { id: 'key', name: 'test' } };
+    await core.transactions.run({ origin: OPERATOR }, (transaction) =>
+      vault.tokenize(transaction, { account, environment: 'sandbox' }, request),
+    );
+  }
+
+  #detokenize(account: string, tokens: readonly string[]) {
+    const { core } = this;
+    const vault = new Vault(core);
+    return core.transactions.run({ origin: OPERATOR }, (transaction) =>
       vault.detokenize(transaction, { account, environment: 'sandbox' }, tokens, 'jose'),
     );
-    return tokens.map((token) => found.get(token)?.card.pan);
   }
 
   async countTokens(account: string): Promise<number> {
@@ -304,6 +327,51 @@ describe('an account that leaves', () => {
     const other = newFile(`${await generateX25519Identity()}\n`);
     assert.equal((await importFile(there, exported, '--identity', other)).code, 2);
     assert.match((await importFile(there, exported)).err, /--identity/);
+  });
+});
+
+describe('an account with much in a payment and any text in its cards', () => {
+  /** Takes six bytes of JSON, and is no Unicode text. */
+  const LONE = '\ud800';
+  const OPERATIONS = Math.ceil(LIMITS.importLineBytes / (6 * LIMITS.referenceCodeCharacters));
+  const TAGS = [LONE, 'a\0b'];
+
+  test('keeps its tokens in another vault', async () => {
+    const service = await startTestService();
+    try {
+      const merchant = await newMerchant(service);
+      const paid = await merchant.opened('payment');
+      for (let count = 0; count < OPERATIONS; count++) {
+        const { transaction_info, ...part } = followOnRequest('refund', 0.01);
+        const reference_code = LONE.repeat(LIMITS.referenceCodeCharacters);
+        const body = { ...part, transaction_info: { ...transaction_info, reference_code } };
+        processed(await merchant.send('POST', `${PAYMENTS}/${paid}/refund`, body));
+      }
+      const chd = [{ card: VISA, name: `Ana ${LONE}`, exp: '12/30' }];
+      const sent = await merchant.send('POST', TOKENIZE, { chd, tags: TAGS, scheme: 7, type: 'persistent' });
+      const [{ token }] = dataOf(sent).tokens;
+      const exported = newFile();
+      const shell = new Shell(service.directory, service.core);
+      const { account } = merchant;
+      const ran = await shell.run('export', ...sandbox(account), '--recipient', recipient, '--output', exported);
+      assert.equal(ran.code, 0);
+
+      const { lines, records } = await openExport(exported);
+      const longest = lines[records.findIndex(({ kind }) => kind === 'payment')] ?? '';
+      assert.ok(longest.length > LIMITS.importLineBytes, `${longest.length}`);
+      const there = await target.newAccount();
+      const { lines: cards, created } = await importDone(there, exported, '--identity', keyFile);
+      assert.deepEqual([cards, created], [records[0].expected.token, cards]);
+      const stored = await target.storedCard(there, token);
+      assert.deepEqual([stored?.card.name, stored?.tags], [`Ana ${LONE}`, TAGS]);
+      // The digests by which tags are found are those that a request makes.
+      await target.tokenize(there, luhnPan('411111'), TAGS);
+      const rows = await target.core.database.read('select tag from token_tags where account = ?account', there);
+      const digests = rows.map(({ tag }) => Buffer.from(tag as Uint8Array).toString('hex'));
+      assert.deepEqual([digests.length, new Set(digests).size], [2 * TAGS.length, TAGS.length]);
+    } finally {
+      await service.stop();
+    }
   });
 });
 

@@ -61,10 +61,20 @@ export class SadKeyFiles implements SadKeyStore {
     return (await this.list()).find((key) => key.id === id);
   }
 
+  /**
+   * Another process may close keys meanwhile, which renames them, and create the next ones under the names that they had. When the
+   * names have changed, the folder is read once more. That is enough: a key is renamed once, so that one of the two readings has it,
+   * or it was destroyed.
+   */
   list(): Promise<WrappedSadKey[]> {
     return this.#guarded(async () => {
-      const keys = await Promise.all((await this.#listNames()).map((name) => this.#read(name)));
-      return keys.filter((key) => key !== undefined && key !== 'damaged');
+      const names = await this.#listNames();
+      const keys = await this.#readAll(names);
+      const now = await this.#listNames();
+      if (isSameList(names, now)) return keys;
+      const again = await this.#readAll(now);
+      const ids = new Set(again.map(({ id }) => id));
+      return [...keys.filter(({ id }) => !ids.has(id)), ...again];
     });
   }
 
@@ -124,8 +134,15 @@ export class SadKeyFiles implements SadKeyStore {
     return Buffer.from(this.#random.bytes(KEY_ID_BYTES)).toString('hex');
   }
 
+  /** Returns the names in ascending order. */
   async #listNames(): Promise<string[]> {
-    return (await readdir(this.#folder).catch(ifMissing([]))).filter(isKeyName);
+    return (await readdir(this.#folder).catch(ifMissing([]))).filter(isKeyName).sort();
+  }
+
+  /** Returns the keys of the files that exist and are not damaged. */
+  async #readAll(names: readonly string[]): Promise<WrappedSadKey[]> {
+    const keys = await Promise.all(names.map((name) => this.#read(name)));
+    return keys.filter((key) => key !== undefined && key !== 'damaged');
   }
 
   /**
@@ -174,6 +191,8 @@ export class SadKeyFiles implements SadKeyStore {
 }
 
 const isKeyName = (name: string): boolean => OPEN.test(name) || CLOSED.test(name);
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((name, index) => name === other[index]);
 const openName = ({ environment, period }: Pick<WrappedSadKey, 'environment' | 'period'>): string =>
   `${environment}-${period}`;
 const nameOf = (key: WrappedSadKey): string =>
