@@ -65,8 +65,16 @@ export interface Figure {
   readonly signing?: number;
   /** CPU of a bare server that makes the same signatures, beside the CPU of the service. */
   readonly bareSigning?: number;
-  /** Latency when requests arrive independently of one another at 70 % of the rate. */
-  readonly open?: { readonly perSecond: number; readonly p50: number; readonly p99: number };
+  /**
+   * Latency when requests arrive independently of one another at 70 % of the rate. `usualP99`: the median of those of five parts of the
+   * time; absent in older results.
+   */
+  readonly open?: {
+    readonly perSecond: number;
+    readonly p50: number;
+    readonly p99: number;
+    readonly usualP99?: number;
+  };
 }
 
 /** The bare echo, medians over all rounds with this number of connections. `open`: as of a request, at 70 % of its own rate. */

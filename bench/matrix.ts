@@ -15,6 +15,8 @@ import { type Round, type Target, Testbed } from './testbed.ts';
 /** The number of connections for latency at 70 % load and for ratios to signing. */
 const USUAL_CONNECTIONS = 64;
 const OPEN_SHARE = 0.7;
+/** Parts of the time at 70 % load: a stall of the host is in one or two of them. */
+const OPEN_SLICES = 5;
 /** Records that are made before a round that uses them up, beside the number of the round before. */
 const RESERVE = 1.4;
 const FIRST_PER_SECOND = 1500;
@@ -193,21 +195,28 @@ class MatrixRun {
   }
 
   /** Runs a round, and creates the records before it that it uses up. */
-  async #round(side: Side, request: Request, connections: number, seconds: number, perSecond?: number): Promise<Round> {
+  async #round(
+    side: Side,
+    request: Request,
+    connections: number,
+    seconds: number,
+    arrivals: { readonly perSecond?: number; readonly sliceSeconds?: number } = {},
+  ): Promise<Round> {
     const { target, rounds } = side;
     const { uses, account = 'usual' } = request;
-    const expected = perSecond ?? rounds.at(-1)?.perSecond ?? FIRST_PER_SECOND;
+    const expected = arrivals.perSecond ?? rounds.at(-1)?.perSecond ?? FIRST_PER_SECOND;
     if (uses !== undefined)
       await this.#testbed.fill(target, uses, account, Math.ceil(expected * seconds * RESERVE) + connections);
-    const round = await this.#testbed.run(target, request, { seconds, perSecond });
+    const round = await this.#testbed.run(target, request, { seconds, ...arrivals });
     rounds.push(round);
     return round;
   }
 
   async #openRound(side: Side, request: Request, perSecond: number): Promise<NonNullable<Figure['open']>> {
     const { openSeconds } = this.#settings;
-    const round = await this.#round(side, request, USUAL_CONNECTIONS, openSeconds, perSecond);
-    return { perSecond: round.perSecond, p50: round.p50, p99: round.p99 };
+    const sliceSeconds = openSeconds / OPEN_SLICES;
+    const round = await this.#round(side, request, USUAL_CONNECTIONS, openSeconds, { perSecond, sliceSeconds });
+    return { perSecond: round.perSecond, p50: round.p50, p99: round.p99, usualP99: round.usualP99 };
   }
 
   /** Shows which part of the latency at 70 % load is that of the machine and of the measurement. */

@@ -46,6 +46,11 @@ function aimsOf({ request, database, cpuRatio, rate, p50, p99 }: Figure): string
   return verdicts.length === 0 ? '-' : verdicts.join(', ');
 }
 
+const usualOpen = (figures: readonly Figure[]): string =>
+  figures.some(({ open }) => open?.usualP99 !== undefined)
+    ? ' Its 99th percentile is the median of those of five parts of the time, because a stall of the host is in one or two of them.'
+    : '';
+
 const besideEcho = (figures: readonly Figure[]): Table => [
   [
     'request',
@@ -72,7 +77,7 @@ const besideEcho = (figures: readonly Figure[]): Table => [
     milliseconds(figure.p50),
     milliseconds(figure.p99),
     figure.open === undefined ? '-' : milliseconds(figure.open.p50),
-    figure.open === undefined ? '-' : milliseconds(figure.open.p99),
+    figure.open === undefined ? '-' : milliseconds(figure.open.usualP99 ?? figure.open.p99),
     aimsOf(figure),
   ]),
 ];
@@ -104,7 +109,7 @@ const echoTable = ({ echoes }: Matrix): Table => [
     cpu.toFixed(1),
     `${whole(loadShare * 100)} %`,
     open === undefined ? '-' : milliseconds(open.p50),
-    open === undefined ? '-' : milliseconds(open.p99),
+    open === undefined ? '-' : milliseconds(open.usualP99 ?? open.p99),
   ]),
 ];
 
@@ -169,7 +174,7 @@ ${USUAL_CONNECTIONS} connections. \`rate\`: requests a second beside those of \`
 it and sends a response of fixed bytes; with 100 cards, cards. \`CPU us\`: microseconds of CPU of all threads of the service, and of PostgreSQL; \`CPU\`: both together beside those of
 that echo. Both are the median of the ratios of neighboring rounds. "Echo of a tokenization" is the service with an echo in the place of
 its vault. It can cost less than the bare server, which serves its requests one after the other, because the service serves all that have arrived together ([0048](../docs/decisions/0048-rounds-of-requests.md)). "At 70 %": latency when requests arrive independently of one another, 70 % of those a second, counted from the arrival that the schedule
-intended. Aims are those for a node over SQLite. †: the load was the limit.
+intended.${usualOpen(usual)} Aims are those for a node over SQLite. †: the load was the limit.
 
 ${aligned(besideEcho(usual))}
 

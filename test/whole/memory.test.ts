@@ -53,7 +53,7 @@ describe('a core of the process', {
     const key = service.demoKey ?? '';
     for (let index = 0; index < CARDS / 10; index++) {
       const chd = Array.from({ length: 10 }, () => ({ card: newPan(), name: 'Ana Lopez', exp: '12/29' }));
-      const body = { chd, tags: [], scheme: 1 };
+      const body = { chd, tags: ['subscription-web'], scheme: 1 };
       assert.equal((await service.call('POST', '/v1/tokenization/simple', { key, body })).status, 200);
     }
     for (let index = 0; index < CAPTURES; index++) {
