@@ -39,6 +39,8 @@ class CardForm {
   #isGivenUp = false;
   /** True when the time of the session is over: only a submission that the service has may still complete. */
   #isLate = false;
+  /** The question how a session has ended whose time is over. */
+  #late: Promise<void> | undefined;
   /** The status with which the session has ended; undefined while it is open. */
   #end: string | undefined;
   /** The last state that the page was sent, because a message for each key would tell how many digits were typed. */
@@ -172,8 +174,8 @@ class CardForm {
     if (this.#isSubmitting) this.#isGivenUp = true;
     else if (this.#end === undefined) {
       this.#attempt = undefined;
-      this.#fields.lock(false);
       if (this.#isLate) void this.#finishLate();
+      else this.#fields.lock(false);
     }
   }
 
@@ -185,8 +187,12 @@ class CardForm {
   }
 
   /** Another tab, an attempt that was given up, or the shop may have ended the session before: the service knows. */
-  async #finishLate(): Promise<void> {
-    if (this.#end !== undefined) return;
+  #finishLate(): Promise<void> {
+    this.#late ??= this.#end === undefined ? this.#askForEnd() : Promise.resolve();
+    return this.#late;
+  }
+
+  async #askForEnd(): Promise<void> {
     this.#fields.empty();
     this.#fields.lock(true);
     const session = await loadSession(id, this.#settings.secret);
@@ -221,6 +227,7 @@ class CardForm {
   }
 
   async #submitFramed(): Promise<void> {
+    if (this.#late !== undefined) await this.#late;
     if (this.#isSubmitting) return;
     if (this.#end !== undefined) return this.#report({ type: 'refused', code: `session_${this.#end}` });
     const outcome = await this.#submit();
@@ -239,6 +246,7 @@ class CardForm {
   }
 
   async #submitHosted(): Promise<void> {
+    if (this.#late !== undefined) await this.#late;
     if (this.#isSubmitting || this.#end !== undefined) return;
     const button = this.#form.querySelector<HTMLButtonElement>('button[type="submit"]');
     const texts = TEXTS[this.#locale];

@@ -74,6 +74,8 @@ const LONGEST_BACK_OFF_MS = 8000;
  */
 export const MAX_RESPONSE_BYTES = 1000 * (50 * (255 * 6 + 3) + 2000);
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
 /** Statuses after which the same request may succeed: in progress, too many, unavailable. */
 const RETRYABLE: ReadonlySet<number> = new Set([409, 429, 503]);
 
@@ -142,12 +144,14 @@ export class Transport {
     if (body !== undefined) sent.push(Buffer.from(body as string).toString());
     const { description, code, field, requestId } = refusal;
     const isSafe = (text: string | undefined): boolean => text === undefined || !repeatsValue(text, sent);
+    // A UUID has runs of digits that others have by chance.
+    const isSafeId = (id: string): boolean => (UUID.test(id) ? !sent.some((part) => part.includes(id)) : isSafe(id));
     return {
       ...refusal,
       description: isSafe(description) ? description : 'the response repeats a value of the request',
       code: isSafe(code) ? code : undefined,
       field: isSafe(field) ? field : undefined,
-      requestId: isSafe(requestId) ? requestId : undefined,
+      requestId: requestId !== undefined && isSafeId(requestId) ? requestId : undefined,
     };
   }
 

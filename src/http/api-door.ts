@@ -17,8 +17,8 @@ import { toKeyedRequest } from './keyed-request.ts';
 import { type BucketSource, type RateLimitState, TokenBuckets, tokenBucketsPerMinute } from './rate-limit.ts';
 import { CallerFailure, type Door, type Grant, type RequestHead, type ResponseHeaders, type Route } from './route.ts';
 
-/** Stands for a header that is absent, which differs from an empty one: no header contains it. */
-const ABSENT = '\0';
+/** Stands for an empty header, which differs from an absent one: no header contains it. */
+const EMPTY = '\0';
 
 /** The access of a caller with an API key. */
 export interface AccessGrant extends Grant {
@@ -124,7 +124,8 @@ export class ApiDoor implements Door<ApiRoute, AccessGrant> {
 
   /** Undefined for a request without an Idempotency-Key. Throws `invalid_field`. */
   keyedRequest(grant: AccessGrant, head: RequestHead, route: ApiRoute, body: Buffer): KeyedRequest | undefined {
-    const lines = [head.query, ...(route.headerNames ?? []).map((name) => head.header(name) ?? ABSENT)];
+    const line = (name: string): string => (head.header(name) === '' ? EMPTY : (head.header(name) ?? ''));
+    const lines = [head.query, ...(route.headerNames ?? []).map(line)];
     return toKeyedRequest(route, head, grant.tenant, { lines, body });
   }
 

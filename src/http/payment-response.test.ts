@@ -91,7 +91,9 @@ describe('the response to an authorization or payment', () => {
   });
 
   it('is an Error when the processor had cancelled the order by the time its outcome was known', () => {
-    const { status, message, data } = sent(formatOperation(pair(PAYMENT_STATES.Cancelled, { type: 'payment' })));
+    const { status, message, data } = sent(
+      formatOperation(pair(PAYMENT_STATES.Cancelled, { type: 'payment', details })),
+    );
     assert.deepEqual([status, message], ['Error', 'Payment cancelled at the processor']);
     assert.equal(data.transaction_info.status, 'Cancelled');
     assert.equal('response_code' in data.transaction_info, false);

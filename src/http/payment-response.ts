@@ -104,8 +104,9 @@ function formatInfo(pair: OperationOfPayment): Omit<PaymentResponse['data']['tra
   const { details: particulars, state } = operation;
   const code = findReason(pair) ?? (state === 'accepted' ? 'approved' : undefined);
   const own = code && RESPONSE_CODES[code];
-  // Never decided: anything accepted later is another operation.
-  const isOpen = operation.id === payment.id && ['Opened', 'Cancelled'].includes(payment.status);
+  // Never decided: anything accepted later is another operation, and the code of a reversal is not that of an approval.
+  const isOpen = operation.id === payment.id && payment.status === 'Opened';
+  const isCancelled = operation.id === payment.id && payment.status === 'Cancelled';
   return {
     reference_code: operation.referenceCode ?? payment.referenceCode,
     transaction_id: operation.id,
@@ -113,7 +114,7 @@ function formatInfo(pair: OperationOfPayment): Omit<PaymentResponse['data']['tra
     request_id: particulars.processorId ?? operation.id,
     status: payment.status,
     reason: payment.reason,
-    response_code: particulars.responseCode ?? (isOpen ? undefined : own),
+    response_code: isCancelled ? undefined : (particulars.responseCode ?? (isOpen ? undefined : own)),
     reconciliation_id: particulars.reconciliationId ?? operation.id,
     created_at: formatIso8601(operation.createdAt),
   };

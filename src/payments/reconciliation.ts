@@ -168,8 +168,8 @@ export function needsManualResolution(operation: Operation, result: InquiryResul
 
 /**
  * True for a payment that was pending, is authorized by now, and lacks its capture where that is a call of its own. It is rechecked
- * until the capture has started, so that a crash in between does not lose it. A payment whose first operation was completed as
- * Authorized had its capture declined: it is the merchant who captures that one, or voids it.
+ * until the capture has started, so that a crash in between does not lose it. The capture of a payment whose first
+ * operation was completed as Authorized was declined, or not sent: it is the merchant who captures that one, or voids it.
  */
 export const lacksCapture = (
   { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,

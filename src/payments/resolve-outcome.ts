@@ -107,7 +107,7 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
   if (state.kind === 'refused' || (state.kind === 'approved' && state.captured !== undefined)) {
     // An expiry that ended with a payment which stays as it is would start again at once.
     const isLost = operation.type === 'expiry' && isHeld(payment) && isImpossible(context, state);
-    return isLost ? unanswered(context, false) : { type: 'superseded', state };
+    return isLost ? CONTRADICTION : { type: 'superseded', state };
   }
   const notFound = state.kind === 'not-found';
   // A void that is repeated at another account is refused there, whatever the first one did.
@@ -159,6 +159,9 @@ const unanswered = ({ processor }: ResolutionContext, notFound?: boolean): Payme
 
 const isDecisive = ({ snapshot, now, rules }: ResolutionContext, result: InquiryResult): boolean =>
   applyEvent(snapshot, { type: 'inquired', result }, now, rules) !== undefined;
+
+/** Only a person can end what the records of the processor rule out. */
+const CONTRADICTION = { type: 'unanswered', problem: 'contradiction', notFound: false } as const;
 
 const isImpossible = ({ snapshot, now, rules }: ResolutionContext, state: InquiryResult): boolean =>
   applyState(snapshot.payment, state, now, rules) === undefined;

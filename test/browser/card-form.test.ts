@@ -632,6 +632,30 @@ describe('the card form in a browser', { skip: whyNoChromium(), timeout: 180_000
     await page.waitForURL(`${shop.origin}/back?capture_session=${session.id}&status=completed`);
   });
 
+  it('whose time is over rejects a submission with the end that its session had, once that is known', async () => {
+    const { page } = await browser.newVisitor({ origin: shop.origin });
+    await page.clock.install();
+    const session = await open({ expires_in: 1 });
+    await mountForm(page, shop.origin, session);
+    let release = (): void => undefined;
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(`${vault()}/v1/card/*/session`, async (route) => {
+      await isReleased;
+      return route.continue();
+    });
+    const headers = { authorization: `Bearer ${session.client_secret}`, origin: vault() };
+    const body = { number: DIGITS, exp: '12/40', name: 'Ana Lopez', cvv: '123', attempt: randomUUID() };
+    await service.call('POST', `/v1/card/${session.id}`, { environment: 'cards', headers, body });
+    const asked = page.waitForRequest(/\/session$/);
+    await page.clock.fastForward(60_000);
+    await asked;
+    const submission = page.evaluate('submitForm()');
+    release();
+    assert.deepEqual(await submission, { code: 'session_completed', fields: undefined });
+  });
+
   it('as a hosted page returns immediately from a completed or cancelled session', async () => {
     const { page } = await browser.newVisitor({ origin: vault() });
     const completed = await openHosted();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { createHmac } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { ClientRequest, IncomingMessage } from 'node:http';
@@ -19,6 +19,7 @@ import {
   verifyWebhook,
   WebhookVerificationError,
 } from '../../sdk/src/index.ts';
+import { repeatsValue } from '../../sdk/src/repeats.ts';
 import { ROUTES } from '../../sdk/src/schema.ts';
 import { SYSTEM_TIMING } from '../../sdk/src/transport.ts';
 import { loadOrCreateLocalIdentity } from '../../src/http/tls.ts';
@@ -370,6 +371,33 @@ describe('the client', { timeout: 120_000 }, () => {
       for (const each of [echoed, hasty, suspicious, stranger]) each.close();
       echo.closeAllConnections();
       echo.close();
+    }
+  });
+
+  test('keeps the texts of the service, also where the request has the same places, numbers and addresses', async () => {
+    const refusalOf = (call: Promise<unknown>): Promise<InvalidRequestError> =>
+      call.then(
+        () => assert.fail('nothing was refused'),
+        (error: unknown) => error as InvalidRequestError,
+      );
+    const session = { amount: 2000, currency: 'USD', ttl: 10 };
+    for (const allowed of [['http://127.0.0.1:3000/'], ['http://localhost', 'https://shop.example.com/']]) {
+      const error = await refusalOf(client.captureSessions.create({ ...session, allowed_origins: allowed }));
+      assert.match(error.message, /^400: allowed_origins\[[01]\]: .*http:\/\/127\.0\.0\.1/);
+      assert.equal(error.field, `allowed_origins[${allowed.length - 1}]`);
+    }
+    const tokens: unknown[] = Array.from({ length: 1000 }, () => randomUUID());
+    [tokens[455], tokens[456]] = ['c-456', {}];
+    const error = await refusalOf(client.tokens.delete(tokens as string[]));
+    assert.match(error.message, /^400: tokens\[456\]/);
+    assert.match(error.requestId ?? '', /^[0-9a-f-]{36}$/);
+  });
+
+  test('recognizes long numbers that JSON.parse would round', () => {
+    for (const number of ['6212345678901234567', '9007199254740993']) {
+      assert.equal(repeatsValue(`no token ${number}`, [number]), true);
+      assert.equal(repeatsValue(`no token ${number}`, [`{"card":${number}}`]), true);
+      assert.equal(repeatsValue('no token 6212', [number]), false);
     }
   });
 
