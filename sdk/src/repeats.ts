@@ -6,7 +6,7 @@ const DIGITS = /\d{3,}/g;
 /** Digits that JSON.parse would round. */
 const LONG_DIGITS = /\d{16,}/g;
 /** What texts of the service have whatever was sent: places in lists, addresses of this machine, and the example of a time. */
-const OWN = /(?<=\w)\[\d+\]|http:\/\/localhost|(?:http:\/\/)?127\.0\.0\.1|\d{4}-\d{2}-\d{2}T[\d:.]+Z/g;
+const OWN = /(?<=\w)\[\d{1,3}\]|http:\/\/localhost|(?:http:\/\/)?127\.0\.0\.1|\d{4}-\d{2}-\d{2}T[\d:.]+Z/g;
 
 /** Adds the strings and numbers of a parsed body, without the names of its members. */
 function addLeaves(value: unknown, leaves: string[]): void {

@@ -105,8 +105,8 @@ function formatInfo(pair: OperationOfPayment): Omit<PaymentResponse['data']['tra
   const code = findReason(pair) ?? (state === 'accepted' ? 'approved' : undefined);
   const own = code && RESPONSE_CODES[code];
   // Never decided: anything accepted later is another operation, and the code of a reversal is not that of an approval.
-  const isOpen = operation.id === payment.id && payment.status === 'Opened';
-  const isCancelled = operation.id === payment.id && payment.status === 'Cancelled';
+  const isOpen = isFirst(pair) && payment.status === 'Opened';
+  const isCancelled = isFirst(pair) && payment.status === 'Cancelled';
   return {
     reference_code: operation.referenceCode ?? payment.referenceCode,
     transaction_id: operation.id,

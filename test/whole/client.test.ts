@@ -398,6 +398,7 @@ describe('the client', { timeout: 120_000 }, () => {
       assert.equal(repeatsValue(`no token ${number}`, [number]), true);
       assert.equal(repeatsValue(`no token ${number}`, [`{"card":${number}}`]), true);
       assert.equal(repeatsValue('no token 6212', [number]), false);
+      assert.equal(repeatsValue(`card[${number}]`, [number]), true);
     }
   });
 
