@@ -55,18 +55,18 @@ test('the servers beside the service have its options of Node', () => {
 });
 
 /**
- * Changes of webhooks are limited to ten endpoints of an account, and those of one session are measured from its creation to its
- * completion (`--card-form`). Both spellings of the account are one handler.
+ * An account has at most ten webhooks, and few trials in a minute, so no load of these can be made. Both spellings of
+ * the account are one handler.
  */
-const UNMEASURED = /^(?:POST|DELETE|GET) \/v1\/(?:webhooks|webhooks\/.*|capture-sessions\/:|account)$/;
+const UNMEASURED = ['POST /v1/webhooks', 'DELETE /v1/webhooks/:', 'POST /v1/webhooks/:/test', 'POST /v1/account'];
 
 test('every endpoint is measured, or named as one that is not', () => {
   const toPattern = (path: string): string => path.replace(/\?.*$/, '').replace(/[:{][^/]+/g, ':');
   const measured = new Set(REQUESTS.map(({ method, path }) => `${method} ${toPattern(path)}`));
   const missing = ENDPOINTS.map(({ method, path }) => `${method} ${toPattern(path)}`).filter(
-    (each) => !measured.has(each) && !UNMEASURED.test(each),
+    (each) => !measured.has(each),
   );
-  assert.deepEqual(missing, []);
+  assert.deepEqual(missing.sort(), UNMEASURED.toSorted());
 });
 
 test('the growth of the files is compared with the table of sizes', () => {

@@ -4,7 +4,17 @@ import { hashed, purchaseInJson, purchaseInXml } from './payloads.ts';
 /** The requests that are measured, as they go over the wire. */
 
 /** Records that responses leave behind: requests read them, or use each of them once. */
-export type Pool = 'tokens' | 'captures' | 'payments' | 'authorizations' | 'collected' | 'deletable' | 'removable';
+export type Pool =
+  | 'tokens'
+  | 'deletable'
+  | 'captures'
+  | 'removable'
+  | 'sessions'
+  | 'cancellable'
+  | 'payments'
+  | 'authorizations'
+  | 'collected'
+  | 'webhooks';
 
 /** The account that sends a request: the proxy settings of the second one are not the defaults. */
 export type AccountName = 'usual' | 'plain';
@@ -35,6 +45,8 @@ export interface Request {
   readonly reads?: Pool;
   /** Records that it uses up: each is sent once. */
   readonly uses?: Pool;
+  /** The number of records that an account can have; absent: any. */
+  readonly most?: number;
   /** Cards in one request. */
   readonly cards?: number;
   /** RSA signatures that one request needs. */
@@ -71,6 +83,8 @@ const capture = (ttl: number) => (): string =>
     ttl,
   });
 
+const WEBHOOK = { url: 'https://shop.example.com/hooks', events: ['capture_session.failed'] } as const;
+
 const session = (): string =>
   JSON.stringify({ allowed_origins: ['https://shop.example.com'], amount: 12_500, currency: 'USD', ttl: 15 });
 
@@ -79,12 +93,16 @@ const operation = (type: string) => (): string =>
 
 const tokenIds = (response: { data: { tokens: { token: string }[] } }) =>
   response.data.tokens.map(({ token }) => token);
-const captureIds = (response: { data: { id: string } }) => [response.data.id];
+const recordIds = (response: { data: { id: string } }) => [response.data.id];
 const paymentIds = (response: { status: string; data: { transaction_info: { transaction_id: string } } }) =>
   response.status === 'success' ? [response.data.transaction_info.transaction_id] : [];
 
 const TOKENIZE = { method: 'POST', path: '/v1/tokenization/simple', ids: tokenIds } as const;
 const CAPTURE = '/transactions/requests';
+const SESSION = '/v1/capture-sessions';
+/** Webhooks belong to the account that no other request gives events. */
+const WEBHOOKS = { path: '/v1/webhooks', account: 'plain' } as const;
+const OF_WEBHOOK = { ...WEBHOOKS, path: '/v1/webhooks/{id}', reads: 'webhooks' } as const;
 const PAY = { method: 'POST', path: '/v1/payments', ids: paymentIds } as const;
 const HASH = { method: 'POST', path: '/proxy/hash?type=SHA256', keyHeader: 'ft-access-key', reads: 'tokens' } as const;
 const JOSE = {
@@ -139,7 +157,7 @@ export const REQUESTS: readonly Request[] = [
   },
   {
     name: 'create a capture',
-    ...{ method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
+    ...{ method: 'POST', path: CAPTURE, body: capture(1440), ids: recordIds },
     aims: { cpu: 4.5, spread: 3 },
   },
   {
@@ -194,8 +212,31 @@ export const REQUESTS: readonly Request[] = [
     ...{ method: 'GET', path: '/v1/payments/transactions/{id}', reads: 'payments' },
     aims: { cpu: 3 },
   },
-  { name: 'create a session of the card form', method: 'POST', path: '/v1/capture-sessions', body: session },
-  { name: 'list webhooks', method: 'GET', path: '/v1/webhooks' },
+  { name: 'create a session of the card form', method: 'POST', path: SESSION, body: session },
+  { name: 'show a session of the card form', method: 'GET', path: `${SESSION}/{id}`, reads: 'sessions' },
+  { name: 'cancel a session of the card form', method: 'DELETE', path: `${SESSION}/{id}`, uses: 'cancellable' },
+  { ...WEBHOOKS, name: 'list webhooks', method: 'GET' },
+  { ...OF_WEBHOOK, name: 'show a webhook', method: 'GET' },
+  {
+    ...OF_WEBHOOK,
+    ...{ name: 'change a webhook', method: 'POST', body: () => JSON.stringify({ description: 'orders' }) },
+  },
+  {
+    ...OF_WEBHOOK,
+    name: 'rotate the secret of a webhook',
+    method: 'POST',
+    path: '/v1/webhooks/{id}/rotate',
+    body: () => '{}',
+  },
+  {
+    ...OF_WEBHOOK,
+    ...{ name: 'replay the deliveries of a webhook without any', method: 'POST', path: '/v1/webhooks/{id}/replay' },
+    body: () => JSON.stringify({ since: '2026-01-15T00:00:00Z' }),
+  },
+  {
+    ...OF_WEBHOOK,
+    ...{ name: 'list the deliveries of a webhook without any', method: 'GET', path: '/v1/webhooks/{id}/deliveries' },
+  },
   { name: 'show the account', method: 'GET', path: '/v1/account' },
   { ...JOSE, name: 'JOSE, nested', signatures: 2 },
   { ...JOSE, name: 'JOSE, plain', account: 'plain', signatures: 1 },
@@ -214,8 +255,15 @@ const MANY_TOKENS: Omit<Request, 'name'> = {
 export const FILLED_BY: Readonly<Record<Pool, Request>> = {
   tokens: { ...MANY_TOKENS, name: 'tokens' },
   deletable: { ...MANY_TOKENS, name: 'deletable' },
-  captures: { name: 'captures', method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
-  removable: { name: 'removable', method: 'POST', path: CAPTURE, body: capture(1440), ids: captureIds },
+  captures: { name: 'captures', method: 'POST', path: CAPTURE, body: capture(1440), ids: recordIds },
+  removable: { name: 'removable', method: 'POST', path: CAPTURE, body: capture(1440), ids: recordIds },
+  sessions: { name: 'sessions', method: 'POST', path: SESSION, body: session, ids: recordIds },
+  cancellable: { name: 'cancellable', method: 'POST', path: SESSION, body: session, ids: recordIds },
+  webhooks: {
+    ...WEBHOOKS,
+    ...{ name: 'webhooks', method: 'POST', body: () => JSON.stringify(WEBHOOK), ids: recordIds },
+    most: LIMITS.webhookEndpoints,
+  },
   payments: { ...PAY, name: 'payments', body: payment('authorization') },
   authorizations: { ...PAY, name: 'authorizations', body: payment('authorization') },
   collected: { ...PAY, name: 'collected', body: payment('payment') },

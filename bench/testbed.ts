@@ -149,7 +149,8 @@ export class Testbed {
   /** Creates records until a pool holds this many. */
   async fill(target: Target, pool: Pool, account: AccountName, records: number): Promise<void> {
     const request = FILLED_BY[pool];
-    const missing = records - (this.#records.get(`${target.name} ${account} ${pool}`) ?? 0);
+    const wanted = Math.min(records, request.most ?? records);
+    const missing = wanted - (this.#records.get(`${target.name} ${account} ${pool}`) ?? 0);
     const atMost = Math.ceil(missing / (request.cards ?? 1));
     if (atMost > 0) await this.#run(target, request, account, { seconds: FILLING_SECONDS, atMost, into: pool });
   }

@@ -48,18 +48,20 @@ const COLUMNS =
   'account, environment, id, status, record, secret, attempts, created_at, expires_at, ended_at, attempt, result';
 const INSERT = `insert into capture_sessions (account, environment, id, status, record, secret, attempts, created_at, expires_at)
   values (?account, ?environment, ?, 'open', ?, ?, 0, ?, ?)`;
-const FIND = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and id = ?`;
-const FIND_BY_ID = `select ${COLUMNS} from capture_sessions where id = ?`;
+const FIND = `select ${COLUMNS} from capture_sessions where id = ?`;
 const LIST = `select ${COLUMNS} from capture_sessions where ${OF_TENANT} and (created_at, id) < (?, ?)
   order by created_at desc, id desc limit ?`;
+/** Each index that a planner may choose for this condition finds one row: PostgreSQL also chooses that by the time of creation. */
+const ONE = `${OF_TENANT} and created_at = ? and id = ?`;
 /** The condition of every end: open, in time, and with as many refused submissions as were read. */
-const OPEN = `${OF_TENANT} and id = ? and status = 'open' and attempts = ? and expires_at > ?`;
+const OPEN = `${ONE} and status = 'open' and attempts = ? and expires_at > ?`;
 const COMPLETE = `update capture_sessions set status = 'completed', ended_at = ?, attempt = ?, result = ? where ${OPEN}`;
 const END = `update capture_sessions set status = ?, attempts = ?, ended_at = ? where ${OPEN}`;
 const EXPIRE = `update capture_sessions set status = 'expired', ended_at = expires_at
-  where ${OF_TENANT} and id = ? and status = 'open' and attempts = ?`;
-const LIST_REMOVABLE = 'select account, environment, id from capture_sessions where expires_at <= ? limit ?';
-const DELETE = `delete from capture_sessions where ${OF_TENANT} and id = ?`;
+  where ${ONE} and status = 'open' and attempts = ?`;
+const LIST_REMOVABLE =
+  'select account, environment, created_at, id from capture_sessions where expires_at <= ? limit ?';
+const DELETE = `delete from capture_sessions where ${ONE}`;
 
 const contextOf = (
   { environment, account }: Tenant,
@@ -155,8 +157,10 @@ export async function findSession(
   tenant: Tenant,
   id: string,
 ): Promise<StoredSession | undefined> {
-  const [row] = await database.read(FIND, tenant.account, tenant.environment, id);
-  return unsealFound(keyring, row);
+  const [row] = await database.read(FIND, id);
+  if (row === undefined) return undefined;
+  const { account, environment } = tenantOf(row);
+  return account === tenant.account && environment === tenant.environment ? unsealFound(keyring, row) : undefined;
 }
 
 /** Finds a session of any tenant, because the card form knows nothing but its id. */
@@ -166,7 +170,7 @@ export async function findSessionById(
   id: string,
   recent?: RecentSettings,
 ): Promise<StoredSession | undefined> {
-  const [row] = await database.read(FIND_BY_ID, id);
+  const [row] = await database.read(FIND, id);
   return unsealFound(keyring, row, recent);
 }
 
@@ -247,12 +251,12 @@ const isEqual = (one: CreatedRow, other: CreatedRow): boolean =>
   Buffer.compare(one.secret, other.secret) === 0 &&
   Buffer.compare(one.record, other.record) === 0;
 
-const condition = ({ tenant, id, attempts }: Session, now: number): Value[] => [
+const openValues = ({ tenant, createdAt, id, attempts }: Session): Value[] => [
   tenant.account,
   tenant.environment,
+  createdAt,
   id,
   attempts,
-  now,
 ];
 
 /** Conflicts unless the session is still as it was read. */
@@ -264,7 +268,7 @@ export async function completeSession(
 ): Promise<Write> {
   const context = contextOf(session.tenant, session.id, 'result', attempt);
   const sealed = await sealJson(keyring, session.tenant, PURPOSE, context, result);
-  return write(COMPLETE, [now, attempt, sealed, ...condition(session, now)], 1);
+  return write(COMPLETE, [now, attempt, sealed, ...openValues(session), now], 1);
 }
 
 /** Counts a refused submission, or ends the session. Conflicts unless it is still as it was read. */
@@ -272,17 +276,19 @@ export const changeSession = (
   session: Session,
   { status, attempts }: Pick<Session, 'status' | 'attempts'>,
   now: number,
-): Write => write(END, [status, attempts, status === 'open' ? null : now, ...condition(session, now)], 1);
+): Write => write(END, [status, attempts, status === 'open' ? null : now, ...openValues(session), now], 1);
 
 /** Ends an open session whose time is over. Conflicts unless it is still as it was read. */
-export const expireSession = ({ tenant, id, attempts }: Session): Write =>
-  write(EXPIRE, [tenant.account, tenant.environment, id, attempts], 1);
+export const expireSession = (session: Session): Write => write(EXPIRE, openValues(session), 1);
 
 /** Deletes sessions that expired before a time; returns how many. An index has them in this order, so that no other is read. */
 export async function removeSessions(database: Database, expiredBefore: number, limit: number): Promise<number> {
   const rows = await database.read(LIST_REMOVABLE, expiredBefore, limit);
   if (rows.length === 0) return 0;
-  const keys = rows.map((row) => [text(row, 'account'), text(row, 'environment'), text(row, 'id')]);
+  const keys = rows.map((row) => [
+    ...[text(row, 'account'), text(row, 'environment')],
+    ...[integer(row, 'created_at'), text(row, 'id')],
+  ]);
   await database.commit({ writes: [{ sql: DELETE, rows: keys }] });
   return rows.length;
 }

@@ -93,7 +93,7 @@ const UPDATE_PAYMENT = `update payments set status = ?, operation_in_progress = 
 const INSERT_OPERATION = `insert into payment_operations (account, environment, payment, id, type, state, processor_id,
   record, revision, created_at) values (?account, ?environment, ?, ?, ?, ?, ?, ?, 1, ?)`;
 const UPDATE_OPERATION = `update payment_operations set state = ?, processor_id = ?, record = ?, revision = revision + 1
-  ${OF_TENANT} and id = ? and revision = ?`;
+  ${OF_TENANT} and payment = ? and id = ? and revision = ?`;
 
 /** The encryption contexts include the columns in clear that decide. Not `due_at`: a claim moves it without the record. */
 const paymentContext = (
@@ -151,9 +151,9 @@ export function insertOperation(seal: Sealer, tenant: Tenant, operation: Operati
 
 /** Conflicts when the operation was changed since `revision`. */
 export function updateOperation(seal: Sealer, tenant: Tenant, operation: Operation, revision: number): Write {
-  const { id, state, details } = operation;
+  const { paymentId, id, state, details } = operation;
   const record = seal(operationContext(tenant, operation), formatOperationRecord(operation));
-  const where = [tenant.account, tenant.environment, id, revision];
+  const where = [tenant.account, tenant.environment, paymentId, id, revision];
   return write(UPDATE_OPERATION, [state, details.processorId ?? null, record, ...where], 1);
 }
 

@@ -127,7 +127,7 @@ export class Connection {
   async #setUp(statementTimeoutMs: number): Promise<void> {
     // Compiling plans costs more than our statements do. A server that stops waiting for a standby only warns of it.
     // Writes outside a transaction are rejected: those behind a failed `begin` would otherwise be committed one by one.
-    const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off; set client_min_messages = warning;
+    const settings = `set statement_timeout = ${statementTimeoutMs}; set jit = off; set enable_seqscan = off; set enable_hashjoin = off; set enable_mergejoin = off; set client_min_messages = warning;
       set idle_in_transaction_session_timeout = ${IDLE_MS};
       set default_transaction_isolation = 'read committed'; set default_transaction_read_only = on`;
     const [, [found]] = await Promise.all([
