@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import type { DigestKeys } from '../crypto/digest-keys.ts';
+import { isSameDigest } from '../crypto/fingerprint.ts';
 import { blob, type Database, integer, integerOrNull, type Row, text } from '../storage/database.ts';
-import type { Chain, ChainedRecord, Head } from '../storage/journal.ts';
+import { type Chain, type ChainedRecord, type Head, isHeadSealValid } from '../storage/journal.ts';
 import { yieldBeforeScan } from '../storage/pagination.ts';
 import { digestLine } from './statements.ts';
 
@@ -17,6 +19,8 @@ const HEADS = `select ${HEAD_COLUMNS} from journal_heads where (account, lane) >
 
 const RECORDS = `select lane, sequence, account, environment, at, record, hash from journal
   where account = ?account and lane = ? and sequence > ? order by sequence limit ?`;
+const TIMES_DOWN = `select sequence, at from journal
+  where account = ?account and lane = ? and sequence <= ? order by sequence desc limit ?`;
 const FIRST_CHAIN = 'select account, lane from journal order by account, lane limit 1';
 const FIRST_CHAIN_OF = 'select account, lane from journal where account = ?account order by lane limit 1';
 const NEXT_CHAIN =
@@ -63,12 +67,47 @@ export const listHeadsOfLane = (database: Database, lane: number): AsyncGenerato
  * Returns the newest record of every chain, ordered by account and lane. Stored elsewhere, they show later whether an
  * end was cut off.
  */
-export async function* listChainHeads(database: Database): AsyncGenerator<Head> {
+export async function* listChainHeads(database: Database): AsyncGenerator<StoredHead> {
   const start: Chain = { account: '', lane: 0 };
   const read = ({ account, lane }: Chain): Promise<Row[]> => database.read(HEADS, account, lane, HEADS_PAGE);
-  for await (const heads of readPages(start, (last: StoredHead): Chain => last, toHead, read, HEADS_PAGE)) {
-    for (const { account, lane, sequence, hash } of heads) yield { account, lane, sequence, hash };
+  for await (const heads of readPages(start, (last: StoredHead): Chain => last, toHead, read, HEADS_PAGE)) yield* heads;
+}
+
+/**
+ * Returns the head with a valid seal; undefined when it was written without the key. It is read again when the seal is invalid: the
+ * version of the key that had sealed it may have been replaced and destroyed since it was read.
+ */
+export async function findSealedHead(
+  database: Database,
+  keys: DigestKeys,
+  head: StoredHead,
+): Promise<StoredHead | undefined> {
+  const key = await keys.refresh();
+  if (isHeadSealValid(key, head, head.seal)) return head;
+  const present = await findHead(database, head);
+  if (present === undefined || isSameDigest(present.seal, head.seal)) return undefined;
+  return isHeadSealValid(key, present, present.seal) ? present : undefined;
+}
+
+/** Returns the sequence of the newest record of a chain, up to its head, that is older than a time; 0 without one. */
+export async function findLastBefore(
+  database: Database,
+  { account, lane, sequence }: Head,
+  time: number,
+): Promise<number> {
+  const read = (from: number): Promise<Row[]> => database.read(TIMES_DOWN, account, lane, from, PAGE);
+  const toTime = (row: Row) => ({ sequence: integer(row, 'sequence'), at: integer(row, 'at') });
+  for await (const rows of readPages(
+    sequence,
+    (last: ReturnType<typeof toTime>) => last.sequence - 1,
+    toTime,
+    read,
+    PAGE,
+  )) {
+    const found = rows.find(({ at }) => at < time);
+    if (found !== undefined) return found.sequence;
   }
+  return 0;
 }
 
 /** Returns the records of a chain behind sequence `after`, up to its head, in order. */

@@ -163,7 +163,13 @@ class RecordedNotes {
         throw new PublicKeyError('--checkpoints: a checkpoint has no valid signature of --key');
       for (const head of heads) {
         const name = formatChain(head);
-        notes.#byChain.set(name, [...(notes.#byChain.get(name) ?? []), { head, at: time }]);
+        const known = notes.#byChain.get(name);
+        const last = known?.at(-1)?.head;
+        // A chain that has not grown is noted again and again.
+        if (last?.sequence === head.sequence && last.hash === head.hash) continue;
+        const note = { head, at: time };
+        if (known === undefined) notes.#byChain.set(name, [note]);
+        else known.push(note);
       }
     }
     return notes;

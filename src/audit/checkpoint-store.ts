@@ -29,7 +29,9 @@ const LIST = `select ${COLUMNS} from audit_checkpoints where account = 0 and num
 const NEWEST = `select ${COLUMNS} from audit_checkpoints where account = 0 order by number desc limit 1`;
 /** The key holds one checkpoint of each number, so that two nodes never write different ones. */
 const INSERT = `insert into audit_checkpoints (account, ${COLUMNS}) values (0, ?, ?, ?, ?, ?) on conflict do nothing`;
-const DELETE_BEFORE = 'delete from audit_checkpoints where account = 0 and at < ?';
+/** Up to the first that remains: with a clock that was set back or forward, later ones can have earlier times. */
+const DELETE_BEFORE = `delete from audit_checkpoints where account = 0 and at < ? and number <
+  coalesce((select min(number) from audit_checkpoints where account = 0 and at >= ?), ${Number.MAX_SAFE_INTEGER})`;
 
 const LIST_BEGINNINGS =
   'select part, statement, key_id, signature from audit_beginnings where account = 0 and part > ? order by part limit 1';
@@ -65,7 +67,7 @@ export async function findNewestCheckpoint(database: Database): Promise<StoredCh
 export const insertCheckpoint = ({ number, at, statement, keyId, signature }: StoredCheckpoint): Write =>
   write(INSERT, [number, at, statement, keyId, signature], 1);
 
-export const deleteCheckpointsBefore = (at: number): Write => write(DELETE_BEFORE, [at]);
+export const deleteCheckpointsBefore = (at: number): Write => write(DELETE_BEFORE, [at, at]);
 
 /** Returns the statements about the beginning of the log, one in memory at a time; none for a log that was never pruned. */
 export async function* listBeginnings(database: Database): AsyncGenerator<SignedStatement> {

@@ -4,10 +4,16 @@ import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Clock, formatIso8601, MINUTE } from '../kernel/clock.ts';
 import { OperatorError } from '../kernel/operator-error.ts';
 import type { Database } from '../storage/database.ts';
-import { type ChainedRecord, emptyHead, type Head, isAnnouncement, parseAnnouncement } from '../storage/journal.ts';
+import {
+  type ChainedRecord,
+  emptyHead,
+  type Head,
+  hashRecord,
+  isAnnouncement,
+  parseAnnouncement,
+} from '../storage/journal.ts';
 import { type Beginnings, beginningOf, loadBeginnings } from './beginnings.ts';
-import { listChainHeads, readChain } from './chain-reader.ts';
-import { listBeginnings } from './checkpoint-store.ts';
+import { findLastBefore, findSealedHead, listChainHeads, readChain, type StoredHead } from './chain-reader.ts';
 import { loadVaultId } from './checkpoints.ts';
 import { DurableLines } from './durable-lines.ts';
 import {
@@ -27,6 +33,8 @@ import {
   signStatement,
   splitIntoParts,
 } from './statements.ts';
+import { describeChain } from './verify-journal.ts';
+import { verifyLog } from './verify-log.ts';
 
 /** The parts of the vault that an export needs. */
 export interface ExportParts {
@@ -73,7 +81,10 @@ export interface ChainRange {
   readonly end: Head;
 }
 
-/** Writes the log to a file that `audit check` verifies without the vault. Memory holds one page of records. */
+/**
+ * Writes the log to a file that `audit check` verifies without the vault. Memory holds one page of records. Throws `ExportError` for a
+ * log that does not verify: the vault signs no altered one.
+ */
 export async function exportToFile(
   parts: ExportParts,
   file: string,
@@ -85,18 +96,27 @@ export async function exportToFile(
     ...(from !== undefined && { from: formatIso8601(from) }),
     ...(to !== undefined && { to: formatIso8601(to) }),
   };
-  const end = to === undefined ? Number.POSITIVE_INFINITY : to + MAX_DISORDER_MS;
-  const isIncluded: ChainCut = {
+  const verified = await verifyLog(parts, selection.account);
+  if (!verified.ok)
+    throw new ExportError(
+      `the audit log does not verify: ${verified.fault}; without a file it is printed, and not signed`,
+    );
+  const cut: ChainCut = {
     isBefore: ({ at }) => from !== undefined && at < from,
-    isBehind: ({ at }) => at >= end,
+    // Not the first record behind it: one of a moment in which a clock was ahead would hide all that follow.
+    findEnd: async (head) =>
+      to === undefined ? head.sequence : findLastBefore(parts.database, head, to + MAX_DISORDER_MS),
   };
-  return writeLogFile(parts, file, { content: 'log', scope, account: selection.account, cut: isIncluded }, signExport);
+  return writeLogFile(parts, file, { content: 'log', scope, account: selection.account, cut }, signExport);
 }
 
-/** Decides which records of a chain a file contains: those from the first that is not before it to the last before one behind. */
+/** Decides which records of a chain a file contains: those from the first that is not before it to the end. */
 export interface ChainCut {
   isBefore(record: ChainedRecord): boolean;
-  isBehind(record: ChainedRecord): boolean;
+  /** Returns the sequence of the last record that the file may contain. */
+  findEnd(head: Head): Promise<number>;
+  /** True for a record that the file cannot contain, nor those that follow it. */
+  isBehind?(record: ChainedRecord): boolean;
 }
 
 interface FileContent {
@@ -127,31 +147,48 @@ export async function writeLogFile(
   content: FileContent,
   signContent: Sign,
 ): Promise<ExportedFile> {
-  const { database, journalKey, signingKeys, clock } = parts;
-  const lines = new DurableLines(file);
-  try {
-    const beginnings = await loadBeginnings(database, signingKeys);
+  for (;;) {
+    const beginnings = await loadBeginnings(parts.database, parts.signingKeys);
     if (beginnings === 'altered') throw new ExportError(ALTERED);
-    const [vault, time] = [await loadVaultId(database, journalKey), formatIso8601(clock())];
-    const keys = (await signingKeys.list()).map(({ keyId, createdAt, publicKey }) => ({
-      key_id: keyId,
-      created_at: formatIso8601(createdAt),
-      pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
-    }));
-    const { scope } = content;
-    const header = formatHeaderLine({ content: content.content, vault, time, scope, keys });
-    lines.write(header);
-    for await (const signed of listBeginnings(database)) lines.write(formatStatementLine(signed));
-    const { ranges, records } = await writeChains(parts, lines, content, beginnings);
-    const digest = digestHeads(ranges.map(({ end }) => end));
-    const written = { vault, time, header: hash('sha256', header), scope, ranges, records, digest };
-    for (const signed of await signContent(parts, written)) lines.write(formatStatementLine(signed));
-    lines.write(formatEndLine({ chains: ranges.length, records }));
-    return { chains: ranges.length, records, digest, sha256: lines.finish() };
-  } catch (error) {
-    lines.abandon();
-    throw error;
+    const lines = new DurableLines(file);
+    try {
+      return await writeLines(parts, lines, { content, beginnings }, signContent);
+    } catch (error) {
+      lines.abandon();
+      // The records that are missing may have been removed from the beginning while they were written.
+      if (!(error instanceof ExportError) || !(await hasNewBeginning(parts, beginnings))) throw error;
+    }
   }
+}
+
+async function hasNewBeginning({ database, signingKeys }: ExportParts, before: Beginnings): Promise<boolean> {
+  const present = await loadBeginnings(database, signingKeys);
+  return present !== 'altered' && present.time !== before.time;
+}
+
+async function writeLines(
+  parts: ExportParts,
+  lines: DurableLines,
+  { content, beginnings }: { readonly content: FileContent; readonly beginnings: Beginnings },
+  signContent: Sign,
+): Promise<ExportedFile> {
+  const { database, journalKey, signingKeys, clock } = parts;
+  const [vault, time] = [await loadVaultId(database, journalKey), formatIso8601(clock())];
+  const keys = (await signingKeys.list()).map(({ keyId, createdAt, publicKey }) => ({
+    key_id: keyId,
+    created_at: formatIso8601(createdAt),
+    pem: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
+  }));
+  const { scope } = content;
+  const header = formatHeaderLine({ content: content.content, vault, time, scope, keys });
+  lines.write(header);
+  for (const signed of beginnings.statements) lines.write(formatStatementLine(signed));
+  const { ranges, records } = await writeChains(parts, lines, content, beginnings);
+  const digest = digestHeads(ranges.map(({ end }) => end));
+  const written = { vault, time, header: hash('sha256', header), scope, ranges, records, digest };
+  for (const signed of await signContent(parts, written)) lines.write(formatStatementLine(signed));
+  lines.write(formatEndLine({ chains: ranges.length, records }));
+  return { chains: ranges.length, records, digest, sha256: lines.finish() };
 }
 
 /**
@@ -160,7 +197,7 @@ export async function writeLogFile(
  * itself while the service writes.
  */
 async function writeChains(
-  { database }: ExportParts,
+  parts: ExportParts,
   lines: DurableLines,
   { account, cut }: FileContent,
   beginnings: Beginnings,
@@ -168,7 +205,7 @@ async function writeChains(
   const known = new Set(beginnings.heads.keys());
   const ranges: ChainRange[] = [];
   let records = 0;
-  for await (const head of listChainHeads(database)) {
+  for await (const head of listChainHeads(parts.database)) {
     const isWanted = account === undefined || head.account === account;
     // The announcements of one account are in the chains of no account, which such an export does not contain.
     const isKnown = head.account === '' || account !== undefined || known.has(formatChain(head));
@@ -176,7 +213,7 @@ async function writeChains(
     const onRecord = (record: ChainedRecord): void => {
       if (isAnnouncement(record)) for (const chain of parseAnnouncement(record)) known.add(formatChain(chain));
     };
-    const written = await writeChain(database, lines, head, { cut, beginnings, onRecord });
+    const written = await writeChain(parts, lines, head, { cut, beginnings, onRecord });
     ranges.push(written.range);
     records += written.records;
   }
@@ -189,33 +226,46 @@ interface ChainOptions {
   onRecord(record: ChainedRecord): void;
 }
 
+/** Throws `ExportError` when a record is altered or missing, or the end of the chain is not the one that the vault sealed. */
 async function writeChain(
-  database: Database,
+  { database, journalKey }: ExportParts,
   lines: DurableLines,
-  head: Head,
+  stored: StoredHead,
   { cut, beginnings, onRecord }: ChainOptions,
 ): Promise<{ range: ChainRange; records: number }> {
+  const head = await findSealedHead(database, journalKey, stored);
+  if (head === undefined) throw alteredAt(stored, stored.sequence);
   const beginning = beginnings.heads.get(formatChain(head)) ?? emptyHead(head.account, head.lane);
+  const last = await cut.findEnd(head);
   let start = beginning;
-  let end: Head | undefined;
+  let previous = beginning;
+  let isCut = false;
   let records = 0;
   for await (const record of readChain(database, head, beginningOf(beginnings, head))) {
-    if (end === undefined && cut.isBefore(record)) {
-      start = record;
-      // The chain of no account announces chains before the first exported record, too.
-      onRecord(record);
+    isCut = record.sequence > last || cut.isBehind?.(record) === true;
+    if (isCut) break;
+    const isNext = record.sequence === previous.sequence + 1;
+    if (!isNext || hashRecord(previous.hash, record.lane, record.sequence, record) !== record.hash)
+      throw alteredAt(head, previous.sequence + 1);
+    previous = toHead(record);
+    // The chain of no account announces chains before the first exported record, too.
+    onRecord(record);
+    if (records === 0 && cut.isBefore(record)) {
+      start = previous;
       continue;
     }
-    if (cut.isBehind(record)) break;
-    if (end === undefined) lines.write(formatChainLine(start));
+    if (records === 0) lines.write(formatChainLine(start));
     lines.write(formatRecordLine(record));
-    onRecord(record);
-    end = record;
     records++;
   }
-  if (end === undefined) lines.write(formatChainLine(start));
-  return { range: { start: toHead(start), end: toHead(end ?? start) }, records };
+  if (!isCut && (previous.sequence !== head.sequence || previous.hash !== head.hash))
+    throw alteredAt(head, previous.sequence + 1);
+  if (records === 0) lines.write(formatChainLine(start));
+  return { range: { start, end: previous }, records };
 }
+
+const alteredAt = (chain: Head, sequence: number): ExportError =>
+  new ExportError(`${describeChain(chain)}: record ${sequence} is missing or changed; run: cardvault audit verify`);
 
 /** Without the record, which would stay in memory. */
 const toHead = ({ account, lane, sequence, hash }: Head): Head => ({ account, lane, sequence, hash });

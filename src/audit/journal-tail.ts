@@ -28,13 +28,17 @@ const BEGIN = `insert into audit_positions (account, lane, target, sequence) val
   on conflict do nothing`;
 const MOVE =
   'update audit_positions set sequence = ? where account = ?account and lane = ? and target = ? and sequence = ?';
-/** The record behind each position, which is the oldest that the reader of the chain has not seen. */
+/**
+ * The first record behind each position, which is the oldest that the reader of the chain has not seen. It is not always the next one,
+ * because the beginning of the log may have been removed.
+ */
 const LAG = `select cast(coalesce(sum(journal_heads.sequence - coalesce(audit_positions.sequence, 0)), 0) as bigint) as records,
     (select min(journal.at) from journal_heads as heads
       left join audit_positions as positions on positions.account = heads.account and positions.lane = heads.lane
         and positions.target = ?
       join journal on journal.account = heads.account and journal.lane = heads.lane
-        and journal.sequence = coalesce(positions.sequence, 0) + 1
+        and journal.sequence = (select min(sequence) from journal as behind where behind.account = heads.account
+          and behind.lane = heads.lane and behind.sequence > coalesce(positions.sequence, 0))
       where heads.sequence > coalesce(positions.sequence, 0)) as oldest
   from ${JOINED} where journal_heads.sequence > coalesce(audit_positions.sequence, 0)`;
 

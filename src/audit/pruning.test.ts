@@ -107,6 +107,40 @@ describe('pruning the audit log', { timeout: 120_000 }, () => {
     assert.equal((await vault.database.read('select number from audit_checkpoints')).length, 1);
   });
 
+  test('removes the first checkpoints alone when a clock was ahead or behind', async () => {
+    const writer = new CheckpointWriter(vault, () => undefined);
+    const write = async (at: number): Promise<void> => {
+      vault.now = at;
+      await vault.record('acct_b');
+      await writer.write();
+    };
+    await write(START + 211 * DAY);
+    await write(START + 320 * DAY);
+    await write(START + 212 * DAY);
+    await write(START + 213 * DAY);
+    vault.now = START + 500 * DAY;
+    await prune(START + 300 * DAY);
+    const { database, signingKeys } = vault;
+    const beginnings = await loadBeginnings(database, signingKeys);
+    assert.ok(beginnings !== 'altered');
+    const { fault, checkpoints } = await verifyCheckpoints(database, signingKeys, beginnings);
+    assert.deepEqual([fault, checkpoints], [undefined, 3]);
+  });
+
+  test('waits for a receiver that lacks records behind an earlier pruning', async () => {
+    await vault.close();
+    vault = await openAuditVault(START);
+    await vault.record('acct_a', 3);
+    vault.now += 10 * DAY;
+    await vault.record('acct_a', 2);
+    vault.now += 200 * DAY;
+    await vault.record('acct_a');
+    await prune(START + DAY);
+    const parts = { ...vault, clock: vault.clock, origin: SERVICE_ORIGIN, receivers: ['syslog'] as const };
+    const pruning = { before: START + 20 * DAY, file: vault.file('second.jsonl') };
+    await assert.rejects(pruneLog(parts, pruning), /the receiver syslog lacks records/);
+  });
+
   test('names more chains than one statement has room for', async () => {
     const accounts = Array.from({ length: LIMITS.chainsPerStatement + 5 }, (_, index) => `acct_${index}`);
     const many = await openAuditVault(START, accounts);

@@ -11,7 +11,7 @@ import { loadBeginnings } from './beginnings.ts';
 import { checkExport, type ExportCheck, type RemovedPart } from './check-export.ts';
 import { deleteCheckpointsBefore, listBeginnings, replaceBeginnings } from './checkpoint-store.ts';
 import { loadVaultId } from './checkpoints.ts';
-import { type ChainRange, type ExportParts, type WrittenContent, writeLogFile } from './export-file.ts';
+import { type ChainCut, type ChainRange, type ExportParts, type WrittenContent, writeLogFile } from './export-file.ts';
 import { measureLag } from './journal-tail.ts';
 import { readLines } from './read-lines.ts';
 import { formatChain } from './resumption.ts';
@@ -116,7 +116,11 @@ async function assertSent({ database, receivers }: PruningParts, before: number)
 }
 
 async function writeRemovedPart(parts: ExportParts, { before, file }: Pruning): Promise<void> {
-  const cut = { isBefore: () => false, isBehind: ({ at }: { at: number }) => at >= before };
+  const cut: ChainCut = {
+    isBefore: () => false,
+    findEnd: ({ sequence }) => Promise.resolve(sequence),
+    isBehind: ({ at }) => at >= before,
+  };
   const content = { content: 'removed', scope: {}, account: undefined, cut } as const;
   const sign = (_: ExportParts, written: WrittenContent): Promise<readonly SignedStatement[]> =>
     signBeginning(parts, written, before);

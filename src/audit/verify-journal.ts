@@ -1,5 +1,4 @@
 import type { DigestKeys } from '../crypto/digest-keys.ts';
-import { isSameDigest } from '../crypto/fingerprint.ts';
 import type { SigningKeys } from '../crypto/signing-key.ts';
 import { type Explanation, explain, formatReason } from '../kernel/reasons.ts';
 import { type Database, MalformedRowError } from '../storage/database.ts';
@@ -10,13 +9,13 @@ import {
   type Head,
   hashRecord,
   isAnnouncement,
-  isHeadSealValid,
   parseAnnouncement,
 } from '../storage/journal.ts';
 import { type RegisteredLane, readRegister } from '../storage/lane-register.ts';
 import { beginningOf, loadBeginnings, NOTHING_REMOVED } from './beginnings.ts';
 import {
   findHead,
+  findSealedHead,
   findUnsealedRecords,
   listChainHeads,
   listChainsWithRecords,
@@ -273,18 +272,6 @@ class Verifier {
   }
 
   /**
-   * Returns the head with a valid seal. It is read again when the seal is invalid: the version of the key that had sealed it may
-   * have been replaced and destroyed since it was read.
-   */
-  async #findSealedHead(head: StoredHead): Promise<StoredHead | undefined> {
-    const key = await this.#key.refresh();
-    if (isHeadSealValid(key, head, head.seal)) return head;
-    const present = await findHead(this.#database, head);
-    if (present === undefined || isSameDigest(present.seal, head.seal)) return undefined;
-    return isHeadSealValid(key, present, present.seal) ? present : undefined;
-  }
-
-  /**
    * Verifies a chain behind `known`, a verified record of it, or behind its removed records; returns its newest record.
    * `first`: the hash that its first record must have.
    */
@@ -293,7 +280,7 @@ class Verifier {
     known: Head = emptyHead(stored.account, stored.lane),
     first?: string,
   ): Promise<VerifiedChain> {
-    const head = await this.#findSealedHead(stored);
+    const head = await findSealedHead(this.#database, this.#key, stored);
     if (head === undefined) throw new Fault(explain('logSeal', { place: locate(stored), record: stored.sequence }));
     const beginning = this.#beginnings.heads.get(formatChain(head)) ?? known;
     const from = beginning.sequence > known.sequence ? beginning : known;

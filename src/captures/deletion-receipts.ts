@@ -1,5 +1,6 @@
 import type { AuditAction } from '../audit/audit.ts';
 import { AuditLogQuery, type LogEntry } from '../audit/audit-log-query.ts';
+import { beginningOf, loadBeginnings } from '../audit/beginnings.ts';
 import { loadVaultId } from '../audit/checkpoints.ts';
 import {
   digestRecordId,
@@ -121,10 +122,14 @@ export class DeletionReceipts {
     // The record of a deletion that found nothing names the capture, too; that of tokens names those that were deleted.
     const outcome = kind === 'token' ? undefined : 'success';
     const filter = { actions: [ACTIONS[kind]], target, environment, outcome };
+    const beginnings = await loadBeginnings(this.#services.database, this.#services.signingKeys);
+    // Records up to the beginning of a pruned log are not sealed: anyone who writes to the database can add one.
+    const isOfLog = ({ lane, sequence }: LogEntry): boolean =>
+      beginnings === 'altered' || sequence > beginningOf(beginnings, { account, lane });
     for (let cursor: string | undefined; ; ) {
       const page = await this.#log.read(account, filter, cursor);
       // A record that was made unreadable matches every filter.
-      const found = page.items.find(({ record }) => record !== undefined);
+      const found = page.items.find((entry) => entry.record !== undefined && isOfLog(entry));
       if (found !== undefined) return found;
       if (page.cursor === undefined) throw notPossible('receiptNoDeletion');
       cursor = page.cursor;

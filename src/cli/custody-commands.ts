@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { CustodyOptions } from '../crypto/custody/choose.ts';
@@ -125,8 +125,9 @@ function targetOf(tools: CliContext, { to, file, secretFile }: MoveOptions): Cus
 }
 
 async function assertCanMove(core: Core, from: CustodyOptions, to: CustodyOptions): Promise<void> {
-  const { previousPath } = await import('../crypto/custody/replacement.ts');
-  if (to.file === from.file)
+  const { isSameFile, previousPath } = await import('../crypto/custody/replacement.ts');
+  // The former file is destroyed in the end, whatever name the new one has.
+  if (to.file === from.file || isSameFile(to.file, from.file))
     throw new UsageError('--to: the file is that of the present custody; give another one, or --file');
   if (existsSync(previousPath(from.file)))
     throw new OperatorError(`${previousPath(from.file)} exists: end the replacement of the root key first`);
@@ -198,8 +199,8 @@ function discardCommand(custody: Command, tools: CliContext): void {
         const path = resolve(file);
         const { file: present, group } = tools.paths().rootKey;
         if (!existsSync(path)) throw new UsageError(`--file: there is no file ${path}`);
-        if (realpathSync(path) === realpathSync(present))
-          throw new UsageError('--file: this is the file of the present custody');
+        const { isSameFile } = await import('../crypto/custody/replacement.ts');
+        if (isSameFile(path, present)) throw new UsageError('--file: this is the file of the present custody');
         const [{ groupIdOf }, { readKeyCheckValue }] = await Promise.all([
           import('../crypto/custody/choose.ts'),
           import('../crypto/custody/sealed-file.ts'),

@@ -97,12 +97,24 @@ const parseKeyEnvironment = (text: string): KeyEnvironment =>
   (['service', ...ENVIRONMENTS] as const).find((name) => name === text) ??
   invalidOption('expected sandbox, production or service');
 
+/** The key of this purpose exists in every vault that a console was opened on. */
+const USERS_PURPOSE = 'people-digests';
+
 /** Returns the dependencies of the use cases of rotation, with the columns of all tables that depend on keys. */
 async function toServices(tools: CliContext, core: Core) {
-  const [{ listRotatedColumns }, { listBackups: list }] = await Promise.all([
+  const [{ listRotatedColumns }, { listBackups: list }, { listKeysByPurpose }] = await Promise.all([
     import('../tables.ts'),
     import('../backup/backup-store.ts'),
+    import('../storage/wrapped-key-store.ts'),
   ]);
+  // Without its columns nothing shows which rows need a key: one that they need would be replaced too early, and destroyed.
+  if (
+    tools.listRotatedConsoleColumns === undefined &&
+    (await listKeysByPurpose(core.database, USERS_PURPOSE)).length > 0
+  )
+    throw new UsageError(
+      'the console is not installed, and this vault has rows of it that depend on keys; install it, and run the command again',
+    );
   const columns = await listRotatedColumns(tools.listRotatedConsoleColumns);
   const listBackups = (): Promise<readonly KnownBackup[]> => list(core.database);
   return { ...core, ...columns, listBackups };

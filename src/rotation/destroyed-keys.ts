@@ -1,6 +1,10 @@
 import type { Keyring } from '../crypto/keyring.ts';
+import { DAY } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
 import { listDestroyedKeys } from '../storage/wrapped-key-store.ts';
+
+/** How far a clock is set back at most so that destructions are found nevertheless. */
+const MAX_SET_BACK_MS = 30 * DAY;
 
 /** Drops from the memory of this process, periodically, the keys that a command has destroyed. */
 export class DestroyedKeys {
@@ -15,12 +19,12 @@ export class DestroyedKeys {
   }
 
   async forget(): Promise<void> {
-    const destroyed = await listDestroyedKeys(this.#database, this.#from);
+    // With a clock that was set back, a later destruction has an earlier time.
+    const destroyed = await listDestroyedKeys(this.#database, this.#from - MAX_SET_BACK_MS);
     const unknown = destroyed.filter(({ id }) => !this.#known.has(id));
     if (unknown.length === 0) return;
     this.#keyring.forget(unknown.map(({ id }) => id));
     this.#from = Math.max(...destroyed.map(({ destroyedAt }) => destroyedAt));
-    // The next call finds those of the same millisecond again.
-    this.#known = new Set(destroyed.filter(({ destroyedAt }) => destroyedAt === this.#from).map(({ id }) => id));
+    this.#known = new Set(destroyed.map(({ id }) => id));
   }
 }

@@ -211,7 +211,11 @@ async function destroyLocked(
 ): Promise<RootDestruction> {
   const found = await findRootDestruction(services, options);
   const { checkValue, obstacle, backups } = found;
-  if (checkValue === undefined) return found;
+  if (checkValue === undefined) {
+    // Without a former key there may be a file that an interrupted destruction has overwritten.
+    if (services.custody.kind !== 'custodians') services.custody.finishReplacement();
+    return found;
+  }
   if (obstacle !== undefined) throw new OperatorError(`the former root key ${checkValue} is kept: ${obstacle}`);
   // Recorded first: a crash in between leaves the key, and a repeat destroys it.
   await services.transactions.run({ origin }, async (transaction) => {

@@ -1,8 +1,10 @@
 import type { Origin } from '../audit/audit.ts';
-import type { KeyEnvironment } from '../crypto/wrapped-key.ts';
+import { keyCheckValue } from '../crypto/custody.ts';
+import type { KeyEnvironment, KeyOwner } from '../crypto/wrapped-key.ts';
 import { SECOND } from '../kernel/clock.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
+import { OperatorError } from '../kernel/operator-error.ts';
 import { EXPIRY_PHASE, listRotations, type Rotation } from '../storage/key-rotation-store.ts';
 import { type RotationServices, startDataRotations } from './data-rotation.ts';
 import {
@@ -15,7 +17,7 @@ import {
 } from './destruction.ts';
 import { startDigestRotations } from './digest-rotation.ts';
 import { startFingerprintRotations } from './fingerprint-rotation.ts';
-import { SAD_PURPOSE } from './key-kinds.ts';
+import { FINGERPRINT_PURPOSE, SAD_PURPOSE } from './key-kinds.ts';
 import { type RootRotation, type RootServices, rotateRootKey } from './root-rotation.ts';
 import type { StartedRotation } from './start-rotation.ts';
 import { rotateWrappingKey, type WrappingRotation } from './wrapping-rotation.ts';
@@ -90,16 +92,49 @@ export async function rotateInEmergency(
   origin: Origin,
   waiting: Waiting,
 ): Promise<EmergencyResult> {
-  // A former root key that still exists would prevent another rotation.
-  const present = async () => ({ ...services, root: (await services.custody.open()).root });
-  const started = await findRootDestruction(services, { now: true });
-  if (started.checkValue !== undefined && started.obstacle === undefined)
-    await destroyFormerRootKey(services, origin, { now: true });
-  const rotation = await rotateEverything(services, origin, { withPanIndexes: true });
+  const began = await endRootRotation(services, origin);
+  const rotation = await rotateEverything(began, origin, { withPanIndexes: true });
   await waitForRotations(services, waiting);
+  const continued = rotation.data.filter(({ isContinued }) => isContinued);
+  // The version of a rotation that was in progress may be known to the attacker as well.
+  for (const { owner } of continued) await replaceAgain(services, origin, owner);
+  if (continued.length > 0) await waitForRotations(services, waiting);
   // A request that began before the rotation may still commit what it sealed.
   await waiting.pause(LIMITS.urgentKeyRetirementMs);
   const destroyed = await destroyKeys(services, origin, { now: true });
-  const formerRoot = await destroyFormerRootKey(await present(), origin, { now: true });
+  const formerRoot = await destroyFormerRootKey(await withRoot(services, rotation.root), origin, { now: true });
   return { ...rotation, destroyed, formerRoot };
+}
+
+/**
+ * Completes a replacement of the root key that was prepared, and destroys the former one: the prepared key may be known to the attacker,
+ * and a former one that exists would prevent another rotation.
+ */
+async function endRootRotation<Services extends RootServices & DestructionServices>(
+  services: Services,
+  origin: Origin,
+): Promise<Services> {
+  const { checkValue, obstacle } = await findRootDestruction(services, { now: true });
+  if (checkValue === undefined) return services;
+  const present = obstacle === undefined ? services : await withRoot(services, await rotateRootKey(services, origin));
+  await destroyFormerRootKey(present, origin, { now: true });
+  return present;
+}
+
+/** Throws when custody has another root key than the one of this rotation, which the database needs. */
+async function withRoot<Services extends RootServices>(
+  services: Services,
+  { checkValue }: RootRotation,
+): Promise<Services> {
+  const { root } = await services.custody.open();
+  if (keyCheckValue(root) === checkValue) return { ...services, root };
+  throw new OperatorError(
+    `custody has another root key than the one of this rotation (${checkValue}), which the database needs; the former one was not destroyed`,
+  );
+}
+
+async function replaceAgain(services: RotationServices, origin: Origin, owner: KeyOwner): Promise<void> {
+  await startDataRotations(services, origin, owner);
+  if (owner.purpose === FINGERPRINT_PURPOSE) await startFingerprintRotations(services, origin, owner);
+  await startDigestRotations(services, origin, owner, { withPanIndexes: true });
 }

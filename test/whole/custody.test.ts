@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
@@ -330,6 +330,21 @@ describe('the file of a root key', { timeout: 60_000 }, () => {
     });
     assert.deepEqual(readFileSync(file('root.key')), content);
     assert.ok(!existsSync(file('root.key.previous')) && !existsSync(file('root.sealed')));
+  });
+
+  test('is destroyed under no other name of itself', async () => {
+    const content = readFileSync(file('root.key'));
+    symlinkSync(file('root.key'), file('link.key'));
+    linkSync(file('root.key'), file('second.key'));
+    for (const name of ['link.key', 'second.key']) {
+      const moved = await run('custody', 'move', '--to', `file:${file(name)}`);
+      assert.ok(moved.code === 2 && /that of the present custody/.test(moved.err), moved.err);
+      const discarded = await run('custody', 'discard', '--file', file(name));
+      assert.ok(discarded.code === 2 && /the file of the present custody/.test(discarded.err), discarded.err);
+      assert.deepEqual(readFileSync(file('root.key')), content);
+    }
+    rmSync(file('link.key'));
+    rmSync(file('second.key'));
   });
 
   test('is not discarded while the database still needs its key', async () => {

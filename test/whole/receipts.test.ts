@@ -9,7 +9,7 @@ import { CheckpointWriter } from '../../src/audit/checkpoints.ts';
 import { pruneLog } from '../../src/audit/pruning.ts';
 import { endBackup, insertBackup } from '../../src/backup/backup-store.ts';
 import { HOUR } from '../../src/kernel/clock.ts';
-import { blob, commitOrThrow, integer, text, type Write, write } from '../../src/storage/database.ts';
+import { blob, commitOrThrow, integer, text, type Value, type Write, write } from '../../src/storage/database.ts';
 import { assertRefused, successData } from '../console/account-user.ts';
 import { newPerson } from '../console/console-client.ts';
 import { type CommandResult, Shell } from '../fixtures/command.ts';
@@ -242,7 +242,41 @@ describe('a deletion', { timeout: 120_000 }, () => {
   test('has a receipt after older records of the log were pruned, and none when a checkpoint was changed', async () => {
     const token = await newToken();
     const pruning = { before: service.now(), file: join(service.directory, 'removed.jsonl') };
+    const { database } = service.core;
+    const [newest] = await database.read(
+      'select lane, sequence, hash from journal where account = ?account order by sequence desc limit 1',
+      account,
+    );
     await pruneLog({ ...service.core, origin: SERVICE_ORIGIN, receivers: [] }, pruning);
+    // A record of an attacker in the place of the last one that was removed, with its hash.
+    const record = JSON.stringify({
+      action: 'token.deleted',
+      outcome: 'success',
+      actor: { type: 'service' },
+      targets: ['token:forged'],
+    });
+    const values = [
+      account,
+      newest?.['lane'],
+      newest?.['sequence'],
+      'sandbox',
+      service.now(),
+      record,
+      newest?.['hash'],
+    ];
+    await commitOrThrow(database, {
+      account,
+      writes: [
+        write(
+          'insert into journal (account, lane, sequence, environment, at, record, hash) values (?account, ?, ?, ?environment, ?, ?, ?)',
+          values as Value[],
+        ),
+      ],
+    });
+    const forged = await create('--account', account, '--token', 'forged');
+    assert.ok(forged.code === 1 && /the audit log has no deletion of this record/.test(forged.err), forged.err);
+    const remove = 'delete from journal where account = ?account and record = ?';
+    await commitOrThrow(database, { account, writes: [write(remove, [account, record], 1)] });
     await deleteToken(token);
     const file = await createIn('--account', account, '--token', token);
     assert.equal((await check(file, '--record', `token:${token}`)).code, 0);

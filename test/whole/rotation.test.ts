@@ -681,6 +681,30 @@ test('digests of API keys are replaced when the keys are used', { timeout: 60_00
   }
 });
 
+test('a destroyed key is dropped from memory also after the clock was set back', { timeout: 60_000 }, async () => {
+  const vault = new RotatingVault();
+  try {
+    const core = await vault.open();
+    const account = await newAccount(core);
+    await insertSealedRows(core, tokensTable, { account, environment: 'sandbox' }, 1);
+    const dropped: string[] = [];
+    const keyring = { forget: (ids: readonly string[]) => void dropped.push(...ids) } as OpenCore['keyring'];
+    const destroyed = new DestroyedKeys({ database: core.database, keyring });
+    for (const shift of [0, -DAY]) {
+      vault.clock.jump(shift);
+      await startDataRotations(vault.services(core), ORIGIN, {});
+      await vault.finish(core);
+      vault.clock.advance(LIMITS.urgentKeyRetirementMs);
+      const keys = await destroyKeys(vault.services(core), ORIGIN, { now: true });
+      assert.ok(keys.length > 0);
+      await destroyed.forget();
+      for (const { key } of keys) assert.equal(dropped.filter((id) => id === key.id).length, 1);
+    }
+  } finally {
+    await vault.end();
+  }
+});
+
 test('keys that are older than their period are counted, until they are rotated', { timeout: 60_000 }, async () => {
   const vault = new RotatingVault();
   try {
@@ -713,30 +737,93 @@ test('keys that are older than their period are counted, until they are rotated'
   }
 });
 
-test('an emergency rotation leaves no key of before', { timeout: 60_000 }, async () => {
+for (const [what, begin] of [
+  ['', async () => undefined],
+  [
+    ', those of rotations in progress included',
+    async (services: ReturnType<RotatingVault['services']>) => {
+      await startDataRotations(services, ORIGIN, {});
+      await startDigestRotations(services, ORIGIN, { purpose: 'row-macs' });
+    },
+  ],
+] as const)
+  test(`an emergency rotation leaves no key of before${what}`, { timeout: 60_000 }, async () => {
+    const vault = new RotatingVault();
+    try {
+      const core = await vault.open();
+      const account = await newAccount(core);
+      for (const columns of SEALED) await insertSealedRows(core, columns, scopeOf(columns, account), 5);
+      await begin(vault.services(core));
+      const before = await listWrappedKeys(core.database);
+      const rootFile = readFileSync(vault.rootKeyFile);
+      const waiting = {
+        reseal: () => vault.resealing(core).run(),
+        pause: async (milliseconds: number) => vault.clock.advance(Math.max(milliseconds, LIMITS.keyHandoverMs)),
+        onProgress: () => undefined,
+      };
+      const done = await rotateInEmergency(vault.services(core), ORIGIN, waiting);
+      assert.equal(done.formerRoot.checkValue, done.root.previousCheckValue);
+      const states = await listKeyStates(vault.services(core));
+      const sealing = states.filter(({ kind }) => kind !== 'permanent');
+      assert.ok(sealing.every(({ state }) => state !== 'retiring'));
+      for (const { key } of sealing.filter(({ key }) => before.some(({ id }) => id === key.id)))
+        assert.notEqual(key.destroyedAt, undefined, key.purpose);
+      assert.ok(!readFileSync(vault.rootKeyFile).equals(rootFile));
+      const started = await vault.open();
+      for (const columns of SEALED)
+        assert.ok(
+          (await openSealedRows(started, columns, scopeOf(columns, account))).texts.length >= rowsOf(columns, 5),
+        );
+    } finally {
+      await vault.end();
+    }
+  });
+
+test('an emergency rotation leaves neither the root key of before nor one that was prepared', {
+  timeout: 60_000,
+}, async () => {
   const vault = new RotatingVault();
   try {
     const core = await vault.open();
-    const account = await newAccount(core);
-    for (const columns of SEALED) await insertSealedRows(core, columns, scopeOf(columns, account), 5);
-    const before = await listWrappedKeys(core.database);
-    const rootFile = readFileSync(vault.rootKeyFile);
+    const prepared = await rotateRootKey(vault.services(core), ORIGIN, { onlyPrepare: true });
     const waiting = {
       reseal: () => vault.resealing(core).run(),
       pause: async (milliseconds: number) => vault.clock.advance(Math.max(milliseconds, LIMITS.keyHandoverMs)),
       onProgress: () => undefined,
     };
-    const done = await rotateInEmergency(vault.services(core), ORIGIN, waiting);
-    assert.equal(done.formerRoot.checkValue, done.root.previousCheckValue);
-    const states = await listKeyStates(vault.services(core));
-    const sealing = states.filter(({ kind }) => kind !== 'permanent');
-    assert.ok(sealing.every(({ state }) => state !== 'retiring'));
-    for (const { key } of sealing.filter(({ key }) => before.some(({ id }) => id === key.id)))
-      assert.notEqual(key.destroyedAt, undefined, key.purpose);
-    assert.ok(!readFileSync(vault.rootKeyFile).equals(rootFile));
-    const started = await vault.open();
-    for (const columns of SEALED)
-      assert.ok((await openSealedRows(started, columns, scopeOf(columns, account))).texts.length >= rowsOf(columns, 5));
+    const { root, formerRoot } = await rotateInEmergency(vault.services(core), ORIGIN, waiting);
+    assert.equal(root.previousCheckValue, prepared.checkValue);
+    assert.equal(formerRoot.checkValue, prepared.checkValue);
+    const { root: opened, previous } = await core.custody.open();
+    assert.deepEqual([keyCheckValue(opened), previous], [root.checkValue, undefined]);
+    await vault.open();
+  } finally {
+    await vault.end();
+  }
+});
+
+test('an emergency rotation destroys no root key while another is prepared', { timeout: 60_000 }, async () => {
+  const vault = new RotatingVault();
+  try {
+    const core = await vault.open();
+    let isPrepared = false;
+    const waiting = {
+      reseal: () => vault.resealing(core).run(),
+      async pause(milliseconds: number) {
+        vault.clock.advance(Math.max(milliseconds, LIMITS.keyHandoverMs));
+        if (isPrepared) return;
+        isPrepared = true;
+        core.custody.finishReplacement();
+        await core.custody.replaceRootKey(createSecretKey(randomBytes(32)));
+      },
+      onProgress: () => undefined,
+    };
+    await assert.rejects(
+      rotateInEmergency(vault.services(core), ORIGIN, waiting),
+      /another root key than the one of this rotation/,
+    );
+    assert.ok(existsSync(`${vault.rootKeyFile}.previous`));
+    await vault.open();
   } finally {
     await vault.end();
   }

@@ -5,6 +5,7 @@ import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } fr
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { withoutSettings } from '../fixtures/command.ts';
 import { isLong } from '../scope.ts';
@@ -124,6 +125,20 @@ describe('a vault without the folder of the console', { timeout: 120_000 }, () =
     if (!isLong) return;
     assert.equal((await run('operator', 'list')).code, 2);
     assert.equal((await run('audit', 'verify', '--json')).code, 0);
+  });
+
+  test('replaces no keys that rows of the console need', async () => {
+    assert.equal((await run('keyring', 'rotate', 'digests')).code, 0);
+    const database = new DatabaseSync(join(data, 'cardvault.db'));
+    // The key that the console creates when it is opened.
+    const [row = {}] = database.prepare("select * from wrapped_keys where purpose = 'row-macs' limit 1").all();
+    const columns = Object.keys(row);
+    database
+      .prepare(`insert into wrapped_keys (${columns.join()}) values (${columns.map(() => '?').join()})`)
+      .run(...columns.map((name) => (name === 'purpose' ? 'people-digests' : (row[name] ?? null))));
+    database.close();
+    const refused = await run('keyring', 'rotate', 'digests');
+    assert.ok(refused.code === 2 && /the console is not installed/.test(refused.err), refused.err);
   });
 
   test('does not copy a vault, because the tables of the console are part of it', async () => {

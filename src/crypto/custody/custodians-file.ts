@@ -4,7 +4,8 @@ import { LIMITS } from '../../kernel/limits.ts';
 import { type Custody, CustodyError, keyCheckValue, type RootKeys, toRootKey } from '../custody.ts';
 import { shareWithGroup } from '../group-access.ts';
 import { replaceAtomically } from '../secret-file.ts';
-import { destroyPrevious, GROUP_READABLE_FILE, previousPath, replaceFile } from './replacement.ts';
+import { readProtectedFile } from './key-file.ts';
+import { destroyPrevious, GROUP_READABLE_FILE, isOverwritten, previousPath, replaceFile } from './replacement.ts';
 import {
   formatContext,
   formatSealedRootKey,
@@ -183,7 +184,8 @@ export async function openWithIdentity(file: string, identity: Uint8Array, group
   const open = (content: SealedRootKey) => openRootKey(content, custodiansSealing(parseCeremony(content.sealed), key));
   const root = await open(readSealedRootKey(file, 'custodians', group));
   const previous = previousPath(file);
-  if (!existsSync(previous)) return { root, previous: undefined };
+  // A crash within its destruction leaves a file that is overwritten.
+  if (!existsSync(previous) || isOverwritten(readProtectedFile(previous, group))) return { root, previous: undefined };
   const former = readSealedRootKey(previous, 'custodians', group);
   // After another ceremony the former file has another identity, and the same root key.
   if (former.keyCheckValue === readSealedRootKey(file, 'custodians', group).keyCheckValue)

@@ -1,12 +1,23 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createHmac, createSecretKey } from 'node:crypto';
-import { chmodSync, chownSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  linkSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CustodyError, deriveKey, expandKey, extractKey } from '../custody.ts';
-import { createRootKey, readRootKey } from './key-file.ts';
+import { createRootKey, keyFileCustody, readRootKey } from './key-file.ts';
+import { previousPath } from './replacement.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-custody-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -207,5 +218,33 @@ describe('a root key that a group may read', () => {
     const path = newKey(0o640);
     chownSync(path, 61_001, own);
     assert.ok(readRootKey(path, own));
+  });
+});
+
+describe('the custody of a key file', () => {
+  const newKey = () => createSecretKey(randomBytes(32));
+  const former = async (path: string): Promise<string | undefined> =>
+    (await keyFileCustody(path).open()).previous?.export().toString('hex');
+
+  it('has no former key after a crash within a replacement, which continues', async () => {
+    const path = newPath();
+    createRootKey(path);
+    linkSync(path, previousPath(path));
+    assert.equal(await former(path), undefined);
+    const text = readFileSync(path, 'utf8').trim();
+    await keyFileCustody(path).replaceRootKey(newKey());
+    assert.equal(await former(path), text);
+  });
+
+  it('has no former key after a crash within its destruction, and replaces the key again', async () => {
+    for (const content of [Buffer.alloc(65), Buffer.alloc(0)]) {
+      const path = newPath();
+      createRootKey(path);
+      writeFileSync(previousPath(path), content, { mode: 0o600 });
+      assert.equal(await former(path), undefined);
+      const text = readFileSync(path, 'utf8').trim();
+      await keyFileCustody(path).replaceRootKey(newKey());
+      assert.equal(await former(path), text);
+    }
   });
 });

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { type Custody, CustodyError, generateRootKey, keyCheckValue } from '../custody.ts';
 import { shareWithGroup } from '../group-access.ts';
 import { createIfAbsent } from '../secret-file.ts';
-import { destroyPrevious, GROUP_READABLE_FILE, previousPath, replaceFile } from './replacement.ts';
+import { destroyPrevious, GROUP_READABLE_FILE, isOverwritten, previousPath, replaceFile } from './replacement.ts';
 
 /**
  * A root key in clear: a file of 64 hexadecimal digits that only the user of the service can read; a setting adds the
@@ -16,16 +16,28 @@ export const keyFileCustody = (file: string, group?: number): Custody => ({
   exists: () => existsSync(file),
   create: async (root) => createRootKey(file, group, root),
   open: async () => {
-    const previous = previousPath(file);
-    return {
-      root: readRootKey(file, group),
-      previous: existsSync(previous) ? readRootKey(previous, group) : undefined,
-    };
+    const root = readRootKey(file, group);
+    return { root, previous: await openFormer(file, { root, group }, async (path) => readRootKey(path, group)) };
   },
   readKeyCheckValue: () => keyCheckValue(readRootKey(file, group)),
   replaceRootKey: async (next) => replaceFile(file, formatRootKey(next), group),
   finishReplacement: () => destroyPrevious(file),
 });
+
+/**
+ * Returns the former root key; undefined when there is none. A crash within a replacement leaves a second name of the present file, and
+ * one within a destruction a file that is overwritten: neither has a former key.
+ */
+export async function openFormer(
+  file: string,
+  { root, group }: { readonly root: KeyObject; readonly group: number | undefined },
+  open: (path: string) => Promise<KeyObject>,
+): Promise<KeyObject | undefined> {
+  const path = previousPath(file);
+  if (!existsSync(path) || isOverwritten(readProtectedFile(path, group))) return undefined;
+  const former = await open(path);
+  return former.equals(root) ? undefined : former;
+}
 
 /** Bits of a file mode. */
 const OTHERS = 0o007;

@@ -53,6 +53,20 @@ describe('custody with a passphrase', () => {
     assert.deepEqual(Object.keys(JSON.parse(text)), ['cardvault', 'format', 'kind', 'key_check_value', 'sealed']);
   });
 
+  test('is not replaced by a key under a passphrase that was not typed twice', async () => {
+    const file = newFile();
+    const typed = [PASSPHRASE, `${PASSPHRASE}x`, PASSPHRASE];
+    await custodyOf(file).create();
+    const before = readFileSync(file, 'utf8');
+    const custody = sealedFileCustody(
+      file,
+      passphraseSealing(async () => Buffer.from(typed.shift() ?? ''), COST),
+    );
+    await custody.open();
+    await assert.rejects(custody.replaceRootKey(newKey()), CustodyError);
+    assert.deepEqual([readFileSync(file, 'utf8'), existsSync(previousPath(file))], [before, false]);
+  });
+
   test('does not open with another passphrase', async () => {
     const file = newFile();
     await custodyOf(file).create();

@@ -21,6 +21,15 @@ export const GROUP_READABLE_FILE = 0o640;
 /** The file with the former root key while a replacement is not finished. */
 export const previousPath = (file: string): string => `${file}.previous`;
 
+/** True for what a destruction leaves that was interrupted: zeros, or nothing. */
+export const isOverwritten = (content: Uint8Array | string): boolean => /^\0*$/.test(content.toString());
+
+/** True when two paths name one file, by links of any kind or a folder that is mounted twice. */
+export function isSameFile(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((path) => statSync(path, { bigint: true, throwIfNoEntry: false }));
+  return first !== undefined && second !== undefined && first.dev === second.dev && first.ino === second.ino;
+}
+
 /**
  * Replaces the file of a root key, and keeps the present one as `FILE.previous`. A crash before the last step leaves two
  * names of one file, with which the next attempt continues. Callers exclude one another, because a concurrent replacement between
@@ -28,6 +37,7 @@ export const previousPath = (file: string): string => `${file}.previous`;
  */
 export function replaceFile(file: string, content: string, group: number | undefined): void {
   const previous = previousPath(file);
+  if (existsSync(previous) && isOverwritten(readFileSync(previous))) destroyFile(previous);
   if (existsSync(previous)) {
     if (!readFileSync(previous).equals(readFileSync(file)))
       throw new CustodyError(

@@ -11,8 +11,8 @@ import {
 } from '../custody.ts';
 import { shareWithGroup } from '../group-access.ts';
 import { createIfAbsent } from '../secret-file.ts';
-import { readProtectedFile, readRootKey } from './key-file.ts';
-import { destroyPrevious, GROUP_READABLE_FILE, previousPath, replaceFile } from './replacement.ts';
+import { openFormer, readProtectedFile, readRootKey } from './key-file.ts';
+import { destroyPrevious, GROUP_READABLE_FILE, replaceFile } from './replacement.ts';
 
 /**
  * The file of a sealed root key: one JSON object.
@@ -62,8 +62,10 @@ export const formatSealedRootKey = ({ kind, keyCheckValue: value, sealed }: Seal
   `${JSON.stringify({ cardvault: 'root-key', format: FORMAT, kind, key_check_value: value, sealed }, null, 2)}\n`;
 
 /** Reads the file of a sealed root key of this kind. Throws `CustodyError`. */
-export function readSealedRootKey(path: string, kind: SealedKind, group?: number): SealedRootKey {
-  const text = readProtectedFile(path, group);
+export const readSealedRootKey = (path: string, kind: SealedKind, group?: number): SealedRootKey =>
+  parseSealedRootKey(path, kind, readProtectedFile(path, group));
+
+function parseSealedRootKey(path: string, kind: SealedKind, text: string): SealedRootKey {
   const damaged = (why: string): never => {
     throw new CustodyError(`the root key file ${path} cannot be used: ${why}`);
   };
@@ -144,11 +146,16 @@ export function sealedFileCustody(file: string, sealing: Sealing, group?: number
       if (group !== undefined) shareWithGroup(file, group, GROUP_READABLE_FILE);
     },
     open: async (): Promise<RootKeys> => {
-      const previous = previousPath(file);
-      return { root: await openFile(file), previous: existsSync(previous) ? await openFile(previous) : undefined };
+      const root = await openFile(file);
+      return { root, previous: await openFormer(file, { root, group }, openFile) };
     },
     readKeyCheckValue: () => readSealedRootKey(file, kind, group).keyCheckValue,
-    replaceRootKey: async (next) => replaceFile(file, await sealRootKey(next, sealing), group),
+    async replaceRootKey(next) {
+      const content = await sealRootKey(next, sealing);
+      // A passphrase may have been typed with an error: what does not open again replaces nothing.
+      await openRootKey(parseSealedRootKey(file, kind, content), sealing);
+      replaceFile(file, content, group);
+    },
     finishReplacement: () => destroyPrevious(file),
   };
 }
