@@ -72,6 +72,13 @@ export const listBackups = async (database: Database): Promise<StoredBackup[]> =
 export const findBackup = async (database: Database, id: string): Promise<StoredBackup | undefined> =>
   (await database.read(FIND, id)).map(toBackup)[0];
 
+/**
+ * Returns the ids of the backups that their paths hold: of several that were written to one path, the newest.
+ * `backups`: the oldest first.
+ */
+export const listPathOwners = (backups: readonly StoredBackup[]): ReadonlySet<string> =>
+  new Set(new Map(backups.map(({ file, id }) => [file, id])).values());
+
 /** Does nothing when the backup is stored already. */
 export const insertBackup = (backup: StoredBackup): Write =>
   write(INSERT, [
