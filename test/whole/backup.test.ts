@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import {
   copyFileSync,
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -9,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -425,6 +427,24 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       assert.ok(Number(copy.prepare('select count(*) as rows from tokens').get()?.['rows']) >= 1);
       assert.equal(copy.prepare('select count(*) as rows from sad_keys').get()?.['rows'], 0);
       copy.close();
+      assert.deepEqual(
+        readdirSync(directory).filter((name) => name.endsWith('.partial')),
+        [],
+      );
+    });
+
+    test('without encryption is written through no link, and into no file that exists', { skip }, async () => {
+      const [file, other] = [inFolder('beside-link.db'), inFolder('other-file')];
+      writeFileSync(other, 'unchanged', { mode: 0o644 });
+      symlinkSync(other, `${file}.partial`);
+      const { id } = await done('backup', file, '--plain');
+      assert.equal(readFileSync(other, 'utf8'), 'unchanged');
+      assert.ok(lstatSync(file).isFile());
+      assert.equal(lstatSync(file).mode & 0o777, 0o600);
+      const again = await failed(settings, 'backup', file, '--plain');
+      assert.match(again.error, /exists already; give the name of a new file/);
+      rmSync(file);
+      await done('backup', 'end', id);
     });
 
     test('without encryption is drilled without an identity, and compared with what was recorded', async () => {
