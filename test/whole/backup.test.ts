@@ -464,8 +464,11 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
       const failing = await run('drill', '--json');
       assert.equal(failing.code, 1);
       assert.match(failing.json.fault, /was altered: it has another digest than when it was written/);
-      assert.equal((await records('backup.drilled')).at(-1).outcome, 'failed');
+      const drilled = (await records('backup.drilled')).at(-1);
+      assert.deepEqual([drilled.outcome, drilled.targets], ['failed', [`backup:${report.id}`]]);
       assert.deepEqual(temporaryFiles(), []);
+      const faulty = (await done('backup', 'list')).find(({ id }: { id: string }) => id === report.id);
+      assert.match(faulty.drill_fault, /was altered: it has another digest/);
     });
   });
 }
