@@ -62,7 +62,8 @@ const FIND = `select ${COLUMNS} from backups where id = ?`;
 const INSERT = `insert into backups (${COLUMNS}) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict do nothing`;
 const DRILLED = 'update backups set drilled_at = ?, drill_fault = ? where id = ?';
 const END = 'update backups set ended_at = ? where id = ? and ended_at is null';
-const NEWEST = `select max(created_at) as created_at from backups`;
+const NEWEST = `select max(created_at) as created_at from backups
+  where ended_at is null and (drill_fault is null or drill_fault = '')`;
 const NEWEST_DRILL = `select max(drilled_at) as drilled_at from backups where drill_fault = ''`;
 
 /** Lists the backups that have not ended, the oldest first. */
@@ -71,6 +72,13 @@ export const listBackups = async (database: Database): Promise<StoredBackup[]> =
 
 export const findBackup = async (database: Database, id: string): Promise<StoredBackup | undefined> =>
   (await database.read(FIND, id)).map(toBackup)[0];
+
+/**
+ * Returns the ids of the backups that their paths hold: of several that were written to one path, the newest.
+ * `backups`: the oldest first.
+ */
+export const listPathOwners = (backups: readonly StoredBackup[]): ReadonlySet<string> =>
+  new Set(new Map(backups.map(({ file, id }) => [file, id])).values());
 
 /** Does nothing when the backup is stored already. */
 export const insertBackup = (backup: StoredBackup): Write =>
@@ -93,7 +101,10 @@ export const updateDrill = (id: string, at: number, fault: string): Write => wri
 /** Conflicts when the backup has ended already. */
 export const endBackup = (id: string, at: number): Write => write(END, [at, id], 1);
 
-/** Times of the newest backup and of the newest drill without a fault; undefined for none. */
+/**
+ * Times of the newest backup that has not ended and in which no drill found a fault, and of the newest drill without a
+ * fault; undefined for none.
+ */
 export interface BackupTimes {
   readonly backedUpAt: number | undefined;
   readonly drilledAt: number | undefined;
@@ -104,7 +115,7 @@ export async function findBackupTimes(database: DatabaseReads): Promise<BackupTi
   return { backedUpAt: integerOrNull(newest, 'created_at'), drilledAt: integerOrNull(drilled, 'drilled_at') };
 }
 
-/** Returns milliseconds since the newest backup and since the newest drill without a fault; undefined for none. */
+/** Returns the milliseconds since the times of `findBackupTimes`; undefined for none. */
 export async function readBackupAges(
   database: DatabaseReads,
   now: number,

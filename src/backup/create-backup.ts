@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
-import { open, rename, rm, stat } from 'node:fs/promises';
+import { open, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import type { Origin } from '../audit/audit.ts';
 import { recordBackup } from '../audit/resumption.ts';
-import { type Recipients, type WrittenAgeFile, writeAgeFile } from '../crypto/age-file.ts';
+import { nameDraft, newDraftName, type Recipients, type WrittenAgeFile, writeAgeFile } from '../crypto/age-file.ts';
 import { syncDirectory } from '../crypto/secret-file.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
 import type { Clock, Random } from '../kernel/clock.ts';
@@ -19,6 +19,7 @@ import type { Manifest } from './manifest.ts';
 
 const ID_BYTES = 10;
 const SNAPSHOT = 'snapshot.db';
+const USER_ONLY_FILE = 0o600;
 
 export interface BackupDependencies {
   readonly database: Database;
@@ -95,15 +96,15 @@ const writeEncrypted = (
   recipients: Recipients,
 ): Promise<WrittenAgeFile> => writeAgeFile({ path, recipients, content: packArchive(manifest, snapshot) });
 
-/** Copies the snapshot, reads the copy again, and gives it its name. */
+/** Copies the snapshot for its user only, reads the copy again, and gives it its name. A crash leaves a draft or the complete file. */
 async function writePlain(
   snapshot: string,
   path: string,
   expected: Manifest['database'],
 ): Promise<{ bytes: number; sha256: string }> {
-  const draft = `${path}.partial`;
+  const draft = newDraftName(path);
+  const target = await open(draft, 'wx', USER_ONLY_FILE);
   try {
-    const target = await open(draft, 'w', 0o600);
     try {
       await target.writeFile(createReadStream(snapshot, { highWaterMark: LIMITS.backupChunkBytes }));
       await target.sync();
@@ -113,12 +114,11 @@ async function writePlain(
     const written = await digestFile(draft);
     if (written.sha256 !== expected.sha256)
       throw new BackupError(`${draft} does not contain what was written; the disk may be damaged`);
-    if (existsSync(path)) throw new BackupError(`${path} exists already; give the name of a new file`);
-    await rename(draft, path);
-    syncDirectory(dirname(path));
+    if (!(await nameDraft(draft, path))) throw new BackupError(`${path} exists already; give the name of a new file`);
     return written;
   } finally {
     await rm(draft, { force: true });
+    syncDirectory(dirname(path));
   }
 }
 

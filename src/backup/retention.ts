@@ -7,7 +7,8 @@ import { syncDirectory } from '../crypto/secret-file.ts';
 import type { Transactions } from '../idempotency/transaction.ts';
 import { HOUR } from '../kernel/clock.ts';
 import type { Database } from '../storage/database.ts';
-import { endBackup, listBackups, type StoredBackup } from './backup-store.ts';
+import { endBackup, listBackups, listPathOwners, type StoredBackup } from './backup-store.ts';
+import { digestFile } from './create-backup.ts';
 
 export interface RetentionDependencies {
   readonly database: Database;
@@ -16,15 +17,15 @@ export interface RetentionDependencies {
 
 export interface RemovedBackups {
   readonly removed: readonly StoredBackup[];
-  /** Backups that were written into the folder, have not ended, and are not there. */
+  /** Backups that were written into the folder, have not ended, and are not there, or have a newer one at their path. */
   readonly missing: readonly StoredBackup[];
 }
 
 /**
  * Removes the oldest encrypted backups of a folder beyond `keep`, and records each. Only files that this vault wrote there
- * are removed: with the name and the size that it recorded. A missing file is neither counted nor recorded as removed, because
- * the backup may live on: its file system may not be mounted now. `backup end` records its end, also where a crash came between
- * the removal of a file and its record.
+ * are removed: with the name, the size and the digest that it recorded. A missing file is neither counted nor recorded as
+ * removed, because the backup may live on: its file system may not be mounted now, or the file was moved before a newer backup
+ * was written to its path. `backup end` records its end, also where a crash came between the removal of a file and its record.
  */
 export async function removeOldBackups(
   core: RetentionDependencies,
@@ -32,19 +33,24 @@ export async function removeOldBackups(
   keep: number,
   origin: Origin,
 ): Promise<RemovedBackups> {
-  const here = (await listBackups(core.database)).filter(
-    ({ file, recipients }) => dirname(file) === folder && recipients.length > 0,
-  );
-  const present = here.filter(({ file }) => existsSync(file));
-  const old = present.slice(0, Math.max(0, present.length - keep));
-  const removed = old.filter(({ file, bytes }) => statSync(file).size === bytes);
-  for (const backup of removed) {
+  const recorded = await listBackups(core.database);
+  const owners = listPathOwners(recorded);
+  const here = recorded.filter(({ file, recipients }) => dirname(file) === folder && recipients.length > 0);
+  const present = here.filter(({ id, file }) => owners.has(id) && existsSync(file));
+  const removed: StoredBackup[] = [];
+  for (const backup of present.slice(0, Math.max(0, present.length - keep))) {
+    if (!(await isUnchanged(backup))) continue;
     await rm(backup.file, { force: true });
     syncDirectory(folder);
     await recordEnd(core, backup, 'removed', origin);
+    removed.push(backup);
   }
   return { removed, missing: here.filter((backup) => !present.includes(backup)) };
 }
+
+/** True when the file is the one that was written. */
+const isUnchanged = async ({ file, bytes, sha256 }: StoredBackup): Promise<boolean> =>
+  statSync(file).size === bytes && (await digestFile(file)).sha256 === sha256;
 
 /** Records that a backup exists no longer: keys that only it needs may then be destroyed. */
 export const recordEnd = (

@@ -114,7 +114,8 @@ async function createBackup(tools: CliContext, file: string, options: BackupOpti
 }
 
 const describeMissing = (count: number, { id, file }: StoredBackup): string =>
-  `warning: ${count} recorded ${count === 1 ? 'backup is' : 'backups are'} missing in ${dirname(file)}, first ${file}: ` +
+  `warning: ${count} recorded ${count === 1 ? 'backup is' : 'backups are'} missing in ${dirname(file)}, first ${file}` +
+  `${existsSync(file) ? ', where a newer backup is' : ''}: ` +
   `mount its file system; when every copy of it was destroyed, run: cardvault backup end ${id}`;
 
 function printBackup(
@@ -153,7 +154,7 @@ interface ListedBackup {
   readonly root_key: string | null;
   readonly drilled_at: string | null;
   readonly drill_fault: string | null;
-  /** False when there is no file of this name now. */
+  /** False when there is no file of this name now, or a newer backup was written to its path. */
   readonly present: boolean;
 }
 
@@ -162,9 +163,9 @@ function listBackups(tools: CliContext, folder: string | undefined, { json }: { 
     const [store, { readdir }] = await Promise.all([import('../backup/backup-store.ts'), import('node:fs/promises')]);
     const within = folder === undefined ? undefined : resolve(folder);
     if (within !== undefined && !existsSync(within)) throw new UsageError(`there is no folder ${within}`);
-    const recorded = (await store.listBackups(database)).filter(
-      ({ file }) => within === undefined || dirname(file) === within,
-    );
+    const all = await store.listBackups(database);
+    const owners = store.listPathOwners(all);
+    const recorded = all.filter(({ file }) => within === undefined || dirname(file) === within);
     const known = new Set(recorded.map(({ file }) => file));
     const others = within === undefined ? [] : (await readdir(within)).filter((name) => name.endsWith('.age'));
     const listed: ListedBackup[] = [
@@ -176,7 +177,7 @@ function listBackups(tools: CliContext, folder: string | undefined, { json }: { 
         root_key: each.rootKey,
         drilled_at: formatIso8601OrNull(each.drilledAt),
         drill_fault: each.drillFault || null,
-        present: existsSync(each.file),
+        present: owners.has(each.id) && existsSync(each.file),
       })),
       ...others
         .map((name) => join(within ?? '', name))
@@ -210,14 +211,15 @@ const describeDrill = ({ drilled_at, drill_fault }: ListedBackup): string => {
 
 function endBackup(tools: CliContext, id: string, { json }: { json?: boolean }): Promise<void> {
   return withCore(tools, async (core) => {
-    const [{ findBackup }, { recordEnd }] = await Promise.all([
+    const [store, { recordEnd }] = await Promise.all([
       import('../backup/backup-store.ts'),
       import('../backup/retention.ts'),
     ]);
-    const backup = await findBackup(core.database, id);
+    const backup = await store.findBackup(core.database, id);
     if (backup === undefined || backup.endedAt !== undefined)
       throw new UsageError('there is no such backup that has not ended; see: cardvault backup list');
-    if (existsSync(backup.file)) throw new UsageError(`${backup.file} still exists; delete it first`);
+    const owners = store.listPathOwners(await store.listBackups(core.database));
+    if (owners.has(id) && existsSync(backup.file)) throw new UsageError(`${backup.file} still exists; delete it first`);
     await recordEnd(core, backup, 'destroyed', tools.operatorOrigin());
     printResult(tools, json, { id, file: backup.file, ended: true }, `recorded that ${id} was destroyed`);
   });

@@ -7,6 +7,8 @@ import {
   assertNoSadKeys,
   beginCopy,
   CopyError,
+  type CopyJob,
+  compareHeads,
   compareRows,
   copyRows,
   copySadKeys,
@@ -72,10 +74,12 @@ export async function copy(tools: CliContext, options: CopyOptions): Promise<voi
       // Before the rows are copied, so that source and target both contain the record and are equal.
       const isRecorded = (await hasCopyBegun(database)) || (await recordCopy(tools, source.opened, to));
       const finishedAt = await beginCopy(database, { source: vault, tables: copied }, clock());
-      const tables = await moveRows(tools, { source, target, copied, startedAt, finishedAt }, options);
+      const run = { source, target, copied, startedAt, finishedAt };
+      const tables = await moveRows(tools, run, options);
       const sadKeys = finishedAt === undefined ? await moveSadKeys(source, target, options) : 0;
       // Checked again: a node that used the source in the meantime may have changed what was compared already.
       await assertNoActiveNodes(source, options);
+      await withAdvice(finishedAt, compareHeads(toJob(run, () => undefined)));
       await source.opened.database.close();
       assertFileNotInUse(source);
       if (finishedAt === undefined) await finishCopy(database, clock());
@@ -136,19 +140,18 @@ export async function listTables({ listConsoleTables }: CliContext): Promise<rea
   return listCopiedTables(await listConsoleTables());
 }
 
-async function moveRows(tools: CliContext, moving: CopyRun, { json }: CopyOptions): Promise<TableComparison[]> {
-  const { source, target, startedAt, finishedAt } = moving;
-  const progress = json === true ? () => undefined : createProgressReport(tools, startedAt);
-  const move = {
-    source: source.opened.database,
-    target: target.opened.database,
-    tables: moving.copied,
-    progress,
-  };
-  if (finishedAt === undefined) await copyRows(move);
-  return compareRows(move).catch((error: unknown) => {
-    throw error instanceof CopyError ? withAdvice(error, finishedAt) : error;
-  });
+const toJob = ({ source, target, copied }: CopyRun, progress: CopyJob['progress']): CopyJob => ({
+  source: source.opened.database,
+  target: target.opened.database,
+  tables: copied,
+  progress,
+});
+
+async function moveRows(tools: CliContext, run: CopyRun, { json }: CopyOptions): Promise<TableComparison[]> {
+  const { startedAt, finishedAt } = run;
+  const job = toJob(run, json === true ? () => undefined : createProgressReport(tools, startedAt));
+  if (finishedAt === undefined) await copyRows(job);
+  return withAdvice(finishedAt, compareRows(job));
 }
 
 async function moveSadKeys(source: OpenSide, target: OpenSide, { asBackup }: CopyOptions): Promise<number> {
@@ -200,8 +203,13 @@ async function assertNoActiveNodes({ what, opened }: OpenSide, { force }: CopyOp
   );
 }
 
-/** The sentence includes what to do. */
-function withAdvice(error: CopyError, finishedAt: number | undefined): CopyError {
+/** Adds what to do to the error of a comparison. */
+const withAdvice = <Result>(finishedAt: number | undefined, comparison: Promise<Result>): Promise<Result> =>
+  comparison.catch((error: unknown) => {
+    throw error instanceof CopyError ? addAdvice(error, finishedAt) : error;
+  });
+
+function addAdvice(error: CopyError, finishedAt: number | undefined): CopyError {
   const advice =
     finishedAt === undefined
       ? [

@@ -55,7 +55,7 @@ async function drillBeside(tools: CliContext, options: DrillOptions): Promise<bo
     const recorded = await listBackups(core.database);
     const file = await selectBackup(recorded, options, identities);
     const report = await drill(tools, core, { file, identities, sample: options.sample, recorded });
-    await record(tools, core, report);
+    await record(tools, core, recorded, report);
     print(tools, options, report);
     isOk = report.ok;
   });
@@ -249,8 +249,16 @@ async function checkVault(vault: RestoredVault, clock: () => number, options: Se
   ];
 }
 
-/** The row of a backup that this vault does not know is added, so that its drill counts. */
-async function record(tools: CliContext, core: Core, report: DrillReport): Promise<void> {
+/**
+ * The row of a backup that this vault does not know is added, so that its drill counts. The fault of a file that could not be
+ * read belongs to the newest backup that was written to its path.
+ */
+async function record(
+  tools: CliContext,
+  core: Core,
+  recorded: readonly StoredBackup[],
+  report: DrillReport,
+): Promise<void> {
   const [{ insertBackup, updateDrill }, { digestFile }] = await Promise.all([
     import('../backup/backup-store.ts'),
     import('../backup/create-backup.ts'),
@@ -258,19 +266,21 @@ async function record(tools: CliContext, core: Core, report: DrillReport): Promi
   const { file, backup, fault, checks } = report;
   const digest = await digestFile(file);
   const origin = tools.operatorOrigin();
+  const id = backup === undefined ? recorded.findLast((each) => each.file === file)?.id : backup.identity?.id;
   await core.transactions.run({ origin }, (transaction) => {
     if (backup?.identity !== undefined) {
-      const { id, createdAt, rootKey } = backup.identity;
+      const { createdAt, rootKey } = backup.identity;
       const unknown = { drilledAt: undefined, drillFault: undefined, endedAt: undefined };
-      transaction.write(insertBackup({ id, createdAt, file, ...digest, recipients: [], rootKey, ...unknown }));
-      transaction.write(updateDrill(id, transaction.now, fault));
+      const row = { id: backup.identity.id, createdAt, file, ...digest, recipients: [], rootKey, ...unknown };
+      transaction.write(insertBackup(row));
     }
+    if (id !== undefined) transaction.write(updateDrill(id, transaction.now, fault));
     transaction.record({
       action: 'backup.drilled',
       outcome: report.ok ? 'success' : 'failed',
       account: '',
       environment: '',
-      ...(backup?.identity !== undefined && { targets: [`backup:${backup.identity.id}`] }),
+      ...(id !== undefined && { targets: [`backup:${id}`] }),
       detail: {
         what: basename(file),
         sha256: digest.sha256,

@@ -61,7 +61,7 @@ async function restoreToFile(
   databaseFile: string,
   options: RestoreOptions,
 ): Promise<void> {
-  const { kept, audit, rules } = await replaceFile(tools, source, databaseFile, options);
+  const { kept, audit, rules } = await replaceExclusively(tools, source, databaseFile, options);
   const lines = [
     `restored ${databaseFile}`,
     ...(kept === undefined ? [] : [`the old database is ${kept}`]),
@@ -81,6 +81,22 @@ async function restoreToFile(
 interface RestoreResult extends ContinuedVault {
   /** The path that the old database was moved to. */
   readonly kept: string | undefined;
+}
+
+/** Two restores at once would both write the file that takes the place of the database. */
+async function replaceExclusively(
+  tools: CliContext,
+  source: BackupSource,
+  databaseFile: string,
+  options: RestoreOptions,
+): Promise<RestoreResult> {
+  const [{ createDatabaseFolder }, { runExclusively }] = await Promise.all([
+    import('../storage/sqlite/restore.ts'),
+    import('../storage/sqlite/run-exclusively.ts'),
+  ]);
+  createDatabaseFolder(databaseFile);
+  const busy = `another command restores ${databaseFile}; repeat this one when it has ended`;
+  return runExclusively(`${databaseFile}.lock`, busy, () => replaceFile(tools, source, databaseFile, options));
 }
 
 /** The present database is not changed before the backup has been opened with the root key and verified. */

@@ -27,6 +27,7 @@ const EMPTY_PAYLOAD_BYTES = NONCE_BYTES + TAG_BYTES;
 const ALGORITHM = 'chacha20-poly1305';
 const OPTIONS = { authTagLength: TAG_BYTES };
 const USER_ONLY_FILE = 0o600;
+const DRAFT_NAME_BYTES = 8;
 /** Ends the name of a file that is being written. */
 export const DRAFT_SUFFIX = '.partial';
 
@@ -143,13 +144,14 @@ interface WriteOptions {
  * replaces an existing file. Throws `AgeFileError`.
  */
 export async function writeAgeFile({ path, recipients, content }: WriteOptions): Promise<WrittenAgeFile> {
-  const draft = `${path}.${randomBytes(8).toString('hex')}${DRAFT_SUFFIX}`;
+  const draft = newDraftName(path);
   const handle = await open(draft, 'wx+', USER_ONLY_FILE);
   try {
     const fileKey = await writeEncrypted(handle, recipients, content);
     await handle.sync();
     const written = await verifyWritten(draft, fileKey);
-    await nameDraft(draft, path);
+    if (!(await nameDraft(draft, path)))
+      throw new AgeFileError('exists', `${path} exists already; give the name of a new file`);
     return written;
   } finally {
     await handle.close();
@@ -158,17 +160,25 @@ export async function writeAgeFile({ path, recipients, content }: WriteOptions):
   }
 }
 
-/** A hard link fails where the name is taken. A file system without links is checked before. */
-async function nameDraft(draft: string, path: string): Promise<void> {
+/** Returns a name that no other process writes to, beside the file that gets the final one. */
+export const newDraftName = (path: string): string =>
+  `${path}.${randomBytes(DRAFT_NAME_BYTES).toString('hex')}${DRAFT_SUFFIX}`;
+
+/**
+ * Gives a complete file its final name; returns false when the name is taken. The draft may still exist afterwards. A hard link
+ * fails where the name is taken. A file system without links is checked before.
+ */
+export async function nameDraft(draft: string, path: string): Promise<boolean> {
   try {
     await link(draft, path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const hasLinks = code !== 'EPERM' && code !== 'ENOTSUP' && code !== 'ENOSYS';
     if (hasLinks && code !== 'EEXIST') throw error;
-    if (existsSync(path)) throw new AgeFileError('exists', `${path} exists already; give the name of a new file`);
+    if (existsSync(path)) return false;
     await rename(draft, path);
   }
+  return true;
 }
 
 interface FileKey {

@@ -42,7 +42,7 @@ export const parseMounts = (text: string): Mount[] =>
     ];
   });
 
-/** Returns the file system of an absolute path: the last one that was mounted at the longest of its folders. */
+/** Returns the file system of an absolute path without links: the last one that was mounted at the longest of its folders. */
 export function findMount(mounts: readonly Mount[], path: string): Mount | undefined {
   const contains = ({ point }: Mount): boolean => point === '/' || path === point || path.startsWith(`${point}/`);
   return mounts

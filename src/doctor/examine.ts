@@ -46,6 +46,7 @@ import {
   listSocketsOfMachine,
   measureFlush,
   readTextOrNothing,
+  resolveLinks,
   statOrNothing,
 } from './observe.ts';
 import { checkPasswords, checkSettings } from './settings.ts';
@@ -239,11 +240,13 @@ function listFaultsOfRootKey({ file }: CustodyOptions, { group }: Access): Check
   }
 }
 
+/** A link to a folder or to the file of the database names no file system: the folders are those that it leads to. */
 function examineDisk(
-  { dataDirectory, database }: Installation,
+  { dataDirectory: directory, database }: Installation,
   { stopwatch, random }: ExamineOptions,
 ): readonly Check[] {
-  const folder = database.kind === 'sqlite' ? dirname(database.file) : dataDirectory;
+  const dataDirectory = resolveLinks(directory);
+  const folder = database.kind === 'sqlite' ? resolveLinks(dirname(resolveLinks(database.file))) : dataDirectory;
   if (!existsSync(folder))
     return [warning('disk', `${folder} does not exist`, 'start the service once, or correct CARDVAULT_DATA_DIR')];
   const mounts = parseMounts(readTextOrNothing('/proc/self/mountinfo'));

@@ -47,8 +47,8 @@ describe('rules about the machine', () => {
       ['warning', 'ok', 'ok'],
     );
     assert.deepEqual(
-      ['0\n', '1\n', ''].map((scope) => checkMemoryReaders(scope).state),
-      ['warning', 'ok', 'ok'],
+      ['0\n', '1\n', '2\n', '3\n', '4\n', ''].map((scope) => checkMemoryReaders(scope).state),
+      ['warning', 'ok', 'ok', 'ok', 'warning', 'warning'],
     );
   });
 });

@@ -54,15 +54,15 @@ export function checkCoreDumps(limits: string, pattern: string): Check {
   );
 }
 
-/** `scope`: `ptrace_scope` of the kernel; empty where it has none. */
+/** `scope`: `ptrace_scope` of the kernel; empty where it has none, and restricts nothing. */
 export const checkMemoryReaders = (scope: string): Check =>
-  scope.trim() === '0'
-    ? warning(
+  /^[1-3]$/.test(scope.trim())
+    ? ok('memory', 'the kernel restricts which processes can read the memory of others')
+    : warning(
         'memory',
         'every process of the same user can read the memory of the service',
-        'set kernel.yama.ptrace_scope to 1, and run nothing else as that user',
-      )
-    : ok('memory', 'the kernel restricts which processes can read the memory of others');
+        'set kernel.yama.ptrace_scope to 1 where the kernel has it, and run nothing else as that user',
+      );
 
 /**
  * `swaps`: `/proc/swaps`; undefined where the system does not state it. `isEncrypted`: whether a device is encrypted;

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  realpathSync,
   rmSync,
   statSync,
   writeSync,
@@ -35,6 +36,15 @@ export function statOrNothing(path: string): FileFacts | undefined {
     return { path, mode, uid, gid };
   } catch {
     return undefined;
+  }
+}
+
+/** Returns the path without symbolic links; as it is when it does not exist, or cannot be reached. */
+export function resolveLinks(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
   }
 }
 

@@ -72,8 +72,8 @@ function checkAge(
   const subject = name === 'backup' ? 'backup' : 'drill of a backup';
   if (age === undefined)
     return allowed === undefined
-      ? warning(name, `no ${subject} is recorded`, `${advice}, unless other tools make backups`)
-      : problem(name, `no ${subject} is recorded`, advice);
+      ? warning(name, `no ${subject} without a fault is recorded`, `${advice}, unless other tools make backups`)
+      : problem(name, `no ${subject} without a fault is recorded`, advice);
   const message = `the last ${subject} is ${Math.round(age / HOUR)} hours old`;
   if (allowed !== undefined && age > allowed) return problem(name, message, advice);
   return usual !== undefined && allowed === undefined && age > usual

@@ -10,6 +10,7 @@ import {
   beginCopy,
   type CopyError,
   type CopyJob,
+  compareHeads,
   compareRows,
   copyRows,
   createSchema,
@@ -134,6 +135,18 @@ for (const { from, to, skip } of COPY_PATHS.filter((way) => way.from !== way.to)
         }
       }
       await compareRows(move);
+    });
+
+    test('finds a change of records in the source after its tables were compared', async () => {
+      await seedVault(source, { rows: 3 });
+      await copied(move);
+      await compareRows(move);
+      await compareHeads(move);
+      await change(
+        source,
+        "update journal_heads set hash = 'changed' where sequence in (select max(sequence) from journal_heads)",
+      );
+      await assert.rejects(compareHeads(move), /table journal_heads differs between source and target/);
     });
 
     /** A test whose statements are alike in both directions runs in `npm test` only in the first. */

@@ -32,6 +32,8 @@ export interface ImportJob {
 
 export type LineCounts = Record<LineStatus, number>;
 
+const OTHER_PROCESS = 'another process runs this import, or has finished it';
+
 interface RunningBatch {
   readonly batch: CardBatch;
   readonly results: Promise<readonly LineResult[]>;
@@ -119,7 +121,7 @@ export class CardImport {
         this.#checksFirst = false;
       const results = mergeResults(lines, added);
       const row = { digest, results: formatResults(lines, results) };
-      transaction.write(insertBatch(tenant, id, number, row), new TransferError('another process runs this import'));
+      transaction.write(insertBatch(tenant, id, number, row), new TransferError(OTHER_PROCESS));
       return results;
     });
   }

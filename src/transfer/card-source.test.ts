@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
+import { createSecretKey, hash } from 'node:crypto';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { LIMITS } from '../kernel/limits.ts';
 import { findFault } from './card-check.ts';
 import { CARD_FIELDS } from './card-record.ts';
-import { type CardLine, CardSource } from './card-source.ts';
+import { type CardBatch, type CardLine, CardSource } from './card-source.ts';
 import { TransferError } from './transfer-error.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
@@ -29,6 +29,8 @@ async function readAll(
   }
   return { source, lines };
 }
+
+const VISA = '4111111111111111';
 
 const faultsOf = (lines: readonly CardLine[]) =>
   lines.map((line) => {
@@ -100,6 +102,108 @@ describe('CSV', () => {
     );
   });
 
+  test('with a quote in a plain field has one faulty line', async () => {
+    const text = `pan,name\n${VISA},O"Brien\n${VISA},Ana\n${VISA},"Ben"\n${VISA},Eva"\n${VISA},Ida\n`;
+    assert.deepEqual(faultsOf((await readAll(text)).lines), [
+      [2, 'line not_csv'],
+      [3, ''],
+      [4, ''],
+      [5, 'line not_csv'],
+      [6, ''],
+    ]);
+  });
+
+  test('with a quoted field that never ends has one faulty line, and every other line is read', async () => {
+    const plain = Array.from({ length: 2000 }, () => `${VISA},Ana`);
+    for (const [last, faults] of [
+      ['', []],
+      [`${VISA},"Ana Lopez"`, ['']],
+      [`${VISA},Ana"Maria`, ['line not_csv']],
+      [`${VISA},x,"Ana"`, ['line not_csv']],
+      [`${VISA},"Ana`, ['line not_csv']],
+      // Ends the field, in a record with a column too many.
+      [`${VISA},Maria",x`, ['line not_csv']],
+      [`${VISA},"Ana\nMaria"`, ['name malformed']],
+    ] as const) {
+      const { lines } = await readAll(`pan,name\n${VISA},"Ana\n${plain.join('\n')}\n${last}`, 500, 1000);
+      const expected = ['line not_csv', ...plain.map(() => ''), ...faults];
+      assert.deepEqual(
+        faultsOf(lines),
+        expected.map((fault, index) => [index + 2, fault]),
+        last,
+      );
+    }
+  });
+
+  test('with a quoted field beyond the limit has one faulty line, and the others are read', async () => {
+    const plain = Array.from({ length: 40_000 }, () => `${VISA},Ana`);
+    assert.ok(plain.join('\n').length > 2 * LIMITS.importLineBytes);
+    const { lines } = await readAll(`pan,name\n${VISA},"Ana\n\n${plain.join('\n')}\n`, 500);
+    assert.deepEqual(faultsOf(lines.slice(0, 1)), [[2, 'line too_long']]);
+    assert.ok(lines.slice(1).every(({ number, parsed }, index) => 'card' in parsed && number === index + 4));
+    assert.equal(lines.length, 1 + plain.length);
+  });
+
+  test('with lines that each open a quoted field is read in a time that grows with the lines', async () => {
+    const count = 100_000;
+    for (const line of ['"x', ',"', '"""x', '"",",', '"']) {
+      const { lines } = await readAll(`pan,exp,name\n${Array(count).fill(line).join('\n')}`, 500);
+      assert.ok(lines.length >= count / 2, `${line} ${lines.length}`);
+      assert.ok(faultsOf(lines).every(([, fault]) => fault !== ''));
+    }
+  });
+
+  test('has every line in its results: in those of its own, or within a well-formed record', async () => {
+    const piece = fc.constantFrom(VISA, 'Ana', '"', '""', ',', ',"', '",', 'a|b');
+    const line = fc.array(piece, { minLength: 1 }).map((pieces) => pieces.join(''));
+    await fc.assert(
+      fc.asyncProperty(fc.array(line), fc.integer({ min: 1, max: 50 }), async (texts, pieceBytes) => {
+        const { lines } = await readAll(`pan,tags\n${texts.join('\n')}`, 3, pieceBytes);
+        let next = 2;
+        for (const [index, { number, parsed }] of lines.entries()) {
+          assert.equal(number, next);
+          next = lines[index + 1]?.number ?? texts.length + 2;
+          assert.ok(next > number);
+          const isWellFormed = 'card' in parsed || parsed.fault.field !== 'line';
+          if (!isWellFormed) assert.equal(next, number + 1);
+        }
+        assert.equal(next, texts.length + 2);
+      }),
+    );
+  });
+
+  test('keeps a text of several lines in quotes', async () => {
+    const text = `pan,tags\r\n${VISA},"a\r\n\r\n""b"", c|d"\r\n${VISA},e`;
+    for (const pieceBytes of [1, 7, 1000]) {
+      const { lines } = await readAll(text, 3, pieceBytes);
+      const tags = lines.map(({ number, parsed }) => [number, 'card' in parsed && parsed.card.tags]);
+      assert.deepEqual(tags, [
+        [2, ['a\n\n"b", c', 'd']],
+        [5, ['e']],
+      ]);
+    }
+  });
+
+  test('has the same batches and digests however the bytes arrive', async () => {
+    const names = ['"Ana', 'Ben', 'Ida', '"Eva"', '"Zoe', 'Max'];
+    const text = `pan,name\n${names.map((name) => `${VISA},${name}`).join('\n')}`;
+    const batchesOf = async (pieceBytes: number): Promise<CardBatch[]> => {
+      const digestKey = createSecretKey(Buffer.alloc(32));
+      const source = await CardSource.open(bytesOf(text, pieceBytes), { defaults: DEFAULTS, digestKey });
+      return Array.fromAsync(source.batches(2));
+    };
+    const expected = await batchesOf(1000);
+    assert.deepEqual(
+      expected.map(({ lines }) => lines.map(({ number }) => number)),
+      [
+        [2, 3],
+        [4, 5],
+        [6, 7],
+      ],
+    );
+    for (const pieceBytes of [1, 3, 20]) assert.deepEqual(await batchesOf(pieceBytes), expected);
+  });
+
   test('with another first line is refused, and the message has nothing of it', async () => {
     for (const text of ['4111111111111111,12/30\n', 'pan,pan\n', 'exp,name\n', 'pan,"x\n', ''])
       await assert.rejects(readAll(text), (error: Error) => {
@@ -150,7 +254,8 @@ describe('a line of another file', () => {
         [3, ''],
       ]);
       assert.deepEqual(faultsOf(csv.lines), [
-        [2, 'line too_long'],
+        [2, 'line not_csv'],
+        [3, 'line too_long'],
         [4, ''],
       ]);
     }

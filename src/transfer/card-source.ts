@@ -9,7 +9,7 @@ import {
   parseCard,
   type SourceFormat,
 } from './card-record.ts';
-import { isQuoteOpen, parseCsvRecord } from './csv.ts';
+import { parseCsvRecord, scanCsvLine } from './csv.ts';
 import {
   EXPORT_FORMAT,
   EXPORT_VERSION,
@@ -56,14 +56,16 @@ const lineFault = (code: 'malformed' | 'unknown_field' | 'too_long' | 'not_utf8'
   pan: undefined,
 });
 
-/** A parser of lines, which returns undefined for a line without a card. */
+const NONE: readonly CardLine[] = [];
+
+/** A parser of lines. A line completes one card, none, or several where lines before it turn out to be no part of a record. */
 interface LineParser {
   readonly format: SourceFormat;
   readonly header?: ExportHeader;
   readonly counts?: ExportCounts;
-  parse(line: TextLine): CardLine | undefined;
+  parse(line: TextLine): readonly CardLine[];
   /** Called after the last line. Throws `TransferError` when the end of the file is missing. */
-  end(): CardLine | undefined;
+  end(): readonly CardLine[];
 }
 
 /** Reads cards from CSV, JSON Lines, or the export of an account. The first line decides which of them it is. */
@@ -120,21 +122,16 @@ export class CardSource {
    * end is missing, or whose checksum differs.
    */
   async *batches(size: number): AsyncGenerator<CardBatch> {
-    let batch = new OpenBatch(this.#digestKey);
+    const open = new OpenBatch(size, this.#digestKey);
     for (let lines: readonly TextLine[] | undefined = this.#first; lines !== undefined; lines = await this.#next())
       for (const line of lines) {
-        const card = this.#parser.parse(line);
-        batch.note(line);
-        if (card === undefined) continue;
-        batch.lines.push(card);
-        if (batch.lines.length < size) continue;
-        yield batch.close();
-        batch = new OpenBatch(this.#digestKey);
+        const cards = this.#parser.parse(line);
+        open.note(line);
+        for (const batch of open.add(cards)) yield batch;
       }
     this.#first = [];
-    const last = this.#parser.end();
-    if (last !== undefined) batch.lines.push(last);
-    if (batch.lines.length > 0) yield batch.close();
+    for (const batch of open.add(this.#parser.end())) yield batch;
+    if (!open.isEmpty) yield open.close();
   }
 
   /** Closes the file when not all of it was read. */
@@ -148,12 +145,21 @@ export class CardSource {
   }
 }
 
+/** The batch to which the next cards are added. */
 class OpenBatch {
-  readonly lines: CardLine[] = [];
-  readonly #hmac: Hmac | undefined;
+  readonly #size: number;
+  readonly #key: KeyObject | undefined;
+  #lines: CardLine[] = [];
+  #hmac: Hmac | undefined;
 
-  constructor(key: KeyObject | undefined) {
+  constructor(size: number, key: KeyObject | undefined) {
+    this.#size = size;
+    this.#key = key;
     this.#hmac = key && createHmac('sha256', key);
+  }
+
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
   }
 
   /** A line that is too long counts as an empty one: no card comes from it, whatever it contains. */
@@ -162,14 +168,28 @@ class OpenBatch {
     if (beginsLine(line)) this.#hmac?.update(LINE_FEED);
   }
 
+  /** Returns the batches that the cards complete. */
+  add(cards: readonly CardLine[]): readonly CardBatch[] {
+    const complete: CardBatch[] = [];
+    for (const card of cards) {
+      this.#lines.push(card);
+      if (this.#lines.length === this.#size) complete.push(this.close());
+    }
+    return complete;
+  }
+
+  /** Returns the batch, and begins the next one. */
   close(): CardBatch {
-    return { lines: this.lines, digest: this.#hmac?.digest('hex').slice(0, DIGEST_CHARACTERS) ?? '' };
+    const batch = { lines: this.#lines, digest: this.#hmac?.digest('hex').slice(0, DIGEST_CHARACTERS) ?? '' };
+    this.#lines = [];
+    this.#hmac = this.#key && createHmac('sha256', this.#key);
+    return batch;
   }
 }
 
 /** Returns the names of the columns. Throws `TransferError`, which names no text of the line: it may be a card. */
 function parseCsvHead(text: string): readonly CardField[] {
-  const names = (isQuoteOpen(text) ? undefined : parseCsvRecord(text))?.map((name) => name.trim());
+  const names = parseCsvRecord(text)?.map((name) => name.trim());
   if (names === undefined) throw new TransferError('line 1: expected the names of the columns');
   const wrong = names.findIndex((name, index) => !CARD_FIELD_NAMES.has(name) || names.indexOf(name) !== index);
   if (wrong >= 0)
@@ -178,11 +198,16 @@ function parseCsvHead(text: string): readonly CardField[] {
   return names as readonly string[] as readonly CardField[];
 }
 
+/**
+ * A record whose quoted field never ends, or that is malformed on a later line, has one faulty line: the first. The others are
+ * read as records of their own, so that no line is lost. A record that is well formed is never read in another way: a text in
+ * its quotes is no card.
+ */
 class CsvParser implements LineParser {
   readonly format = 'csv';
   readonly #columns: readonly CardField[];
   readonly #defaults: CardDefaults;
-  /** A record whose quoted field continues on the next line. */
+  /** A record whose quoted field continues on the next line: its first line, and all its lines with the feeds between them. */
   #open: { readonly number: number; readonly text: string } | undefined;
 
   constructor(columns: readonly CardField[], defaults: CardDefaults) {
@@ -190,36 +215,49 @@ class CsvParser implements LineParser {
     this.#defaults = defaults;
   }
 
-  parse(read: TextLine): CardLine | undefined {
-    if (!beginsLine(read)) return undefined;
+  parse(read: TextLine): readonly CardLine[] {
+    if (!beginsLine(read)) return NONE;
     const { number, part, bytes } = read;
-    const start = this.#open?.number ?? number;
-    if (part !== 'whole') return this.#fail(start, 'too_long');
+    if (part !== 'whole') return [...this.end(), { number, parsed: lineFault('too_long') }];
     const line = decodeLine({ number, bytes });
-    if (line === undefined) return this.#fail(start, 'not_utf8');
-    if (this.#open === undefined && line === '') return undefined;
-    const text = this.#open === undefined ? line : `${this.#open.text}${LINE_FEED}${line}`;
-    if (isQuoteOpen(line) !== (this.#open !== undefined)) {
-      if (text.length > LIMITS.importLineBytes) return this.#fail(start, 'too_long');
-      this.#open = { number: start, text };
-      return undefined;
+    if (line === undefined) return [...this.end(), { number, parsed: lineFault('not_utf8') }];
+    return this.#read(number, line);
+  }
+
+  end(): readonly CardLine[] {
+    return this.#open === undefined ? NONE : this.#reject(this.#open, 'not_csv');
+  }
+
+  #read(number: number, line: string): readonly CardLine[] {
+    const open = this.#open;
+    if (open === undefined && line === '') return NONE;
+    const state = scanCsvLine(line, open !== undefined);
+    const record = open === undefined ? { number, text: line } : { ...open, text: `${open.text}${LINE_FEED}${line}` };
+    if (state === 'open') {
+      if (record.text.length > LIMITS.importLineBytes) return this.#reject(record, 'too_long');
+      this.#open = record;
+      return NONE;
     }
+    const cells = state === 'complete' ? parseCsvRecord(record.text) : undefined;
+    if (cells?.length !== this.#columns.length) return this.#reject(record, 'not_csv');
     this.#open = undefined;
-    return { number: start, parsed: this.#parseRecord(text) };
+    return [{ number: record.number, parsed: this.#parseCells(cells) }];
   }
 
-  end(): CardLine | undefined {
-    return this.#open && this.#fail(this.#open.number, 'not_csv');
-  }
-
-  #fail(number: number, code: 'too_long' | 'not_utf8' | 'not_csv'): CardLine {
+  /**
+   * Returns the fault of the first line, and what the others are without it. Of these only the last can leave a field open:
+   * a line within a quoted field that leaves it open has an even number of quotes.
+   */
+  #reject({ number, text }: { number: number; text: string }, code: 'too_long' | 'not_csv'): readonly CardLine[] {
     this.#open = undefined;
-    return { number, parsed: lineFault(code) };
+    const [, ...others] = text.split(LINE_FEED);
+    return [
+      { number, parsed: lineFault(code) },
+      ...others.flatMap((line, index) => this.#read(number + 1 + index, line)),
+    ];
   }
 
-  #parseRecord(text: string): ParsedCard {
-    const cells = parseCsvRecord(text);
-    if (cells === undefined || cells.length !== this.#columns.length) return lineFault('not_csv');
+  #parseCells(cells: readonly string[]): ParsedCard {
     const values: Partial<Record<CardField, unknown>> = {};
     for (const [index, name] of this.#columns.entries()) {
       const cell = cells[index] ?? '';
@@ -248,18 +286,18 @@ class JsonParser implements LineParser {
     this.#defaults = defaults;
   }
 
-  parse(line: TextLine): CardLine | undefined {
-    if (!beginsLine(line)) return undefined;
+  parse(line: TextLine): readonly CardLine[] {
+    if (!beginsLine(line)) return NONE;
     const { number, part, bytes } = line;
-    if (part !== 'whole') return { number, parsed: lineFault('too_long') };
+    if (part !== 'whole') return [{ number, parsed: lineFault('too_long') }];
     const text = decodeLine({ number, bytes });
-    if (text === undefined) return { number, parsed: lineFault('not_utf8') };
-    if (text.trim() === '') return undefined;
-    return { number, parsed: parseMembers(parseObject(text), this.#defaults, this.format) };
+    if (text === undefined) return [{ number, parsed: lineFault('not_utf8') }];
+    if (text.trim() === '') return NONE;
+    return [{ number, parsed: parseMembers(parseObject(text), this.#defaults, this.format) }];
   }
 
-  end(): undefined {
-    return undefined;
+  end(): readonly CardLine[] {
+    return NONE;
   }
 }
 
@@ -301,27 +339,27 @@ class ExportParser implements LineParser {
   }
 
   /** Reads tokens and the trailer. A line of another kind is counted and hashed, and may have any length. */
-  parse(line: TextLine): CardLine | undefined {
+  parse(line: TextLine): readonly CardLine[] {
     if (!beginsLine(line)) {
       this.#hash(line);
-      return undefined;
+      return NONE;
     }
     const { number, bytes } = line;
     if (this.#trailer !== undefined) throw new TransferError(`line ${number}: the export has lines behind its trailer`);
     const kind = kindOfLine(bytes);
     if (kind === 'trailer') {
       this.#trailer = toMembers(line) as unknown as ExportTrailer;
-      return undefined;
+      return NONE;
     }
     if (!isExportedKind(kind)) throw damagedAt(number);
     this.#hash(line);
     this.counts[kind]++;
-    if (kind !== 'token') return undefined;
+    if (kind !== 'token') return NONE;
     const { kind: _, ...card } = toMembers(line);
-    return { number, parsed: parseMembers(card, this.#defaults, 'export') };
+    return [{ number, parsed: parseMembers(card, this.#defaults, 'export') }];
   }
 
-  end(): undefined {
+  end(): readonly CardLine[] {
     if (this.#trailer === undefined)
       throw new TransferError('the export is cut: its trailer is missing; get the complete file', {
         isUsageError: false,
@@ -329,6 +367,7 @@ class ExportParser implements LineParser {
     const isComplete = EXPORTED_KINDS.every((kind) => this.#trailer?.counts?.[kind] === this.counts[kind]);
     if (!isComplete || this.#trailer.sha256 !== this.#sha256.digest('hex'))
       throw new TransferError('the export is damaged: its checksum or its counts differ', { isUsageError: false });
+    return NONE;
   }
 
   #hash(line: TextLine): void {

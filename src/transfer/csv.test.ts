@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { isQuoteOpen, parseCsvRecord } from './csv.ts';
+import { parseCsvRecord, scanCsvLine } from './csv.ts';
 
 const format = (fields: readonly string[]): string =>
   fields.map((field) => (/[",\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field)).join(',');
@@ -11,8 +11,11 @@ describe('a CSV record', () => {
     const field = fc.string({ unit: fc.constantFrom('a', '1', ' ', ',', '"', '\n', 'ñ', '😀') });
     fc.assert(
       fc.property(fc.array(field, { minLength: 1 }), (fields) => {
-        assert.deepEqual(parseCsvRecord(format(fields)), fields);
-        assert.equal(isQuoteOpen(format(fields)), false);
+        const record = format(fields);
+        assert.deepEqual(parseCsvRecord(record), fields);
+        const lines = record.split('\n');
+        const states = lines.map((line, index) => scanCsvLine(line, index > 0));
+        assert.deepEqual(states, [...lines.slice(1).map(() => 'open'), 'complete']);
       }),
     );
   });
@@ -22,7 +25,17 @@ describe('a CSV record', () => {
       assert.equal(parseCsvRecord(text), undefined, text);
   });
 
-  test('continues on the next line while a quote is open', () => {
-    assert.deepEqual(['"a', 'a,"b""', '"a"', 'a'].map(isQuoteOpen), [true, true, false, false]);
+  test('continues on the next line while a quoted field is open', () => {
+    for (const [line, begins, continues] of [
+      ['"a', 'open', 'malformed'],
+      ['a,"b""', 'open', 'malformed'],
+      ['a', 'complete', 'open'],
+      ['a"b', 'malformed', 'malformed'],
+      ['a"', 'malformed', 'complete'],
+      ['"",a', 'complete', 'open'],
+      ['a,"', 'open', 'complete'],
+      ['","', 'complete', 'open'],
+    ] as const)
+      assert.deepEqual([scanCsvLine(line, false), scanCsvLine(line, true)], [begins, continues], line);
   });
 });

@@ -42,7 +42,8 @@ const FINISH = `update imports set finished_at = ? where ${OF_IMPORT} id = ? and
 const FIND_BATCH = `select digest, results from import_batches where ${OF_IMPORT} import = ? and batch = ?`;
 const LIST_BATCHES = `select batch from import_batches where ${OF_IMPORT} import = ? and batch >= ? order by batch limit ?`;
 const INSERT_BATCH = `insert into import_batches (account, environment, import, batch, digest, results)
-  values (?account, ?environment, ?, ?, ?, ?) on conflict do nothing`;
+  select account, environment, id, cast(? as bigint), cast(? as text), cast(? as text)
+    from imports where ${OF_IMPORT} id = ? and finished_at is null on conflict do nothing`;
 const DELETE_BATCHES = `delete from import_batches where ${OF_IMPORT} import = ? and batch < ?`;
 
 export interface ImportRow {
@@ -111,13 +112,13 @@ export async function listBatches(
   }
 }
 
-/** Conflicts when the batch is committed already. */
+/** Conflicts when the batch is committed already, and when the import is finished: its rows of progress are deleted then. */
 export const insertBatch = (
   { account, environment }: Tenant,
   id: Uint8Array,
   batch: number,
   { digest, results }: StoredBatch,
-): Write => write(INSERT_BATCH, [account, environment, id, batch, digest, results], 1);
+): Write => write(INSERT_BATCH, [batch, digest, results, account, environment, id], 1);
 
 /** Deletes the rows of the batches before this one. */
 export const deleteBatches = ({ account, environment }: Tenant, id: Uint8Array, before: number): Write =>

@@ -172,9 +172,10 @@ describe('alerts', { timeout: 120_000 }, () => {
   test('report to operators a backup and a drill that are overdue, until there is a new one', async () => {
     const operator = await newPerson(service, '', 'operator');
     const kinds = async (): Promise<string[]> => (await kindsOf(operator)).filter((kind) => kind.includes('overdue'));
-    const store = async (id: string, drillFault: string): Promise<void> => {
+    const store = async (id: string, drillFault: string | undefined, endedAt?: number): Promise<void> => {
       const facts = { createdAt: now(), file: `/${id}`, bytes: 1, sha256: '', recipients: ['age1'], rootKey: '' };
-      const stored = { id, ...facts, drilledAt: now(), drillFault, endedAt: undefined };
+      const drilledAt = drillFault === undefined ? undefined : now();
+      const stored = { id, ...facts, drilledAt, drillFault, endedAt };
       await commitOrThrow(service.core.database, { writes: [insertBackup(stored)] });
     };
     const ages = { backup: 2 * DAY, drill: 30 * DAY };
@@ -183,6 +184,10 @@ describe('alerts', { timeout: 120_000 }, () => {
     await evaluate(undefined, [], ages);
     assert.deepEqual(await kinds(), ['backup-overdue high', 'drill-overdue high']);
     await store('faulty', 'a fault');
+    await store('ended', undefined, now());
+    await evaluate(undefined, [], ages);
+    assert.deepEqual(await kinds(), ['backup-overdue high', 'drill-overdue high']);
+    await store('undrilled', undefined);
     await evaluate(undefined, [], ages);
     assert.deepEqual(await kinds(), ['drill-overdue high']);
     await store('good', '');

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { CONSOLE_TABLES } from '../../console/tables.ts';
@@ -14,9 +15,10 @@ import { runCommandLine } from '../../src/cli/command-line.ts';
 import type { Core } from '../../src/cli/context.ts';
 import { parseConfig } from '../../src/config.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
+import type { Clock } from '../../src/kernel/clock.ts';
 import { beginCopy, copyRows, createSchema, identifySource, unfinishedCopy } from '../../src/storage/copy.ts';
 import { commitOrThrow, write } from '../../src/storage/database.ts';
-import { openDatabase } from '../../src/storage/open.ts';
+import { type OpenedDatabase, openDatabase } from '../../src/storage/open.ts';
 import { SadKeyFiles } from '../../src/storage/sqlite/sad-key-files.ts';
 import { BIN, type CommandResult, runInProcess, runWithSettings, withoutSettings } from '../fixtures/command.ts';
 import { COPY_PATHS, Databases, type Kind } from '../fixtures/copy-databases.ts';
@@ -225,40 +227,75 @@ describe('a vault with records of every kind', { timeout: 240_000 }, () => {
     assert.doesNotMatch(later.err, /empty the target/);
   });
 
+  /** Runs a command that opens no vault. `onOpen`: called with each database that it opens. */
+  async function runWith(clock: Clock, onOpen: (opened: OpenedDatabase, address: string) => void, ...args: string[]) {
+    let [out, err] = ['', ''];
+    const config = parseConfig({ CARDVAULT_DATA_DIR: keyless });
+    const code = await runCommandLine(args, {
+      clock,
+      paths: () => config,
+      custodyFor: () => config.rootKey,
+      holdRootKey: () => Promise.reject(new Error('a copy holds no root key')),
+      open: () => Promise.reject(new Error('a copy opens no vault')),
+      openDatabase: async (address) => {
+        const opened = openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom());
+        onOpen(opened, address);
+        return opened;
+      },
+      openConfiguredDatabase: () => Promise.reject(new Error('a copy names its databases')),
+      unlockJournal: () => Promise.resolve(false),
+      start: () => Promise.reject(new Error('nothing serves')),
+      surroundings: { installation: () => config, variables: [], stopwatch: clock, random: systemRandom() },
+      untilStopped: () => Promise.resolve(),
+      standardOutput: 'other',
+      command: 'npx cardvault',
+      listConsoleTables: () => Promise.resolve(CONSOLE_TABLES),
+      listRotatedConsoleColumns: undefined,
+      addConsoleCommands: undefined,
+      out: (text) => {
+        out += text;
+      },
+      err: (text) => {
+        err += text;
+      },
+    });
+    return { code, out, err };
+  }
+
+  test('is rejected when the source has changed behind the comparison, and stays unfinished', async () => {
+    const [from, to] = [await databases.address('SQLite'), await databases.address('SQLite')];
+    const file = from.slice('sqlite:'.length);
+    copyFileSync(source.slice('sqlite:'.length), file);
+    let reads = 0;
+    const onOpen = ({ database }: OpenedDatabase, address: string): void => {
+      if (address !== from) return;
+      const readStored = database.readStored.bind(database);
+      database.readStored = async (sql, ...values) => {
+        const rows = await readStored(sql, ...values);
+        // Its sizes and its rows are read to copy the table, and again to compare it.
+        if (sql.includes(' from journal_heads') && ++reads === 4) {
+          const other = new DatabaseSync(file);
+          other.exec('update journal_heads set sequence = sequence + 1');
+          other.close();
+        }
+        return rows;
+      };
+    };
+    const { code, out, err } = await runWith(() => Date.now(), onOpen, ...copy(from, to, '--json'));
+    assert.deepEqual([reads >= 4, code, out], [true, 1, '']);
+    assert.match(JSON.parse(err).error, /table journal_heads differs.*the copy is not finished.*empty the target/);
+    assert.equal(await unfinishedCopy(databases.open(to)), true);
+  });
+
   test('prints its progress when it is slow, but not in JSON', async () => {
     for (const json of [[], ['--json']]) {
       let now = Date.now();
-      let [out, err] = ['', ''];
       const clock = (): number => {
         now += 3000;
         return now;
       };
-      const config = parseConfig({ CARDVAULT_DATA_DIR: keyless });
-      const code = await runCommandLine([...copy(source, await databases.address('SQLite')), ...json], {
-        clock,
-        paths: () => config,
-        custodyFor: () => config.rootKey,
-        holdRootKey: () => Promise.reject(new Error('a copy holds no root key')),
-        open: () => Promise.reject(new Error('a copy opens no vault')),
-        openDatabase: async (address) =>
-          openDatabase(parseConfig({ CARDVAULT_DATABASE_URL: address }).database, clock, systemRandom()),
-        openConfiguredDatabase: () => Promise.reject(new Error('a copy names its databases')),
-        unlockJournal: () => Promise.resolve(false),
-        start: () => Promise.reject(new Error('nothing serves')),
-        surroundings: { installation: () => config, variables: [], stopwatch: clock, random: systemRandom() },
-        untilStopped: () => Promise.resolve(),
-        standardOutput: 'other',
-        command: 'npx cardvault',
-        listConsoleTables: () => Promise.resolve(CONSOLE_TABLES),
-        listRotatedConsoleColumns: undefined,
-        addConsoleCommands: undefined,
-        out: (text) => {
-          out += text;
-        },
-        err: (text) => {
-          err += text;
-        },
-      });
+      const args = [...copy(source, await databases.address('SQLite')), ...json];
+      const { code, out, err } = await runWith(clock, () => undefined, ...args);
       assert.equal(code, 0, err);
       if (json.length > 0) assert.deepEqual([err, JSON.parse(out).copied], ['', true]);
       else {

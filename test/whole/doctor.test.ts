@@ -1,16 +1,32 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { createServer, type Server } from 'node:tls';
 import { parseConfig } from '../../src/config.ts';
 import { systemRandom } from '../../src/crypto/random.ts';
 import type { Check } from '../../src/doctor/check.ts';
+import { findMount, parseMounts } from '../../src/doctor/disk.ts';
 import { examine } from '../../src/doctor/examine.ts';
 import { type CommandResult, runWithSettings } from '../fixtures/command.ts';
 import { databaseSettings, isPostgres } from '../fixtures/database.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+
+/** A file system in memory, where the machine has one. */
+const MEMORY = '/dev/shm';
+const isInMemory =
+  existsSync(MEMORY) && findMount(parseMounts(readFileSync('/proc/self/mountinfo', 'utf8')), MEMORY)?.type === 'tmpfs';
 
 describe('doctor', () => {
   let fixture: TestService;
@@ -155,6 +171,32 @@ describe('doctor', () => {
         .digest('hex'),
       before,
     );
+  });
+
+  test('a data directory or a database behind a link is on the file system to which the link leads', {
+    skip: !isInMemory && `${MEMORY} is no file system in memory`,
+  }, async () => {
+    const [linked, folder] = [
+      mkdtempSync(join(MEMORY, 'cardvault-doctor-')),
+      mkdtempSync(join(tmpdir(), 'cardvault-')),
+    ];
+    try {
+      symlinkSync(linked, join(folder, 'data'));
+      writeFileSync(join(linked, 'vault.db'), '');
+      symlinkSync(join(linked, 'vault.db'), join(folder, 'vault.db'));
+      for (const variables of [
+        { CARDVAULT_DATA_DIR: join(folder, 'data') },
+        { CARDVAULT_DATA_DIR: folder, CARDVAULT_DATABASE_URL: `sqlite:${join(folder, 'vault.db')}` },
+      ]) {
+        const [first] = linesOf(await runWithSettings(variables, 'doctor', '--json'), 'file system');
+        assert.deepEqual(
+          [first?.state, first?.message],
+          ['problem', `${linked} is in memory (tmpfs) and lost with a restart`],
+        );
+      }
+    } finally {
+      for (const each of [linked, folder]) rmSync(each, { recursive: true });
+    }
   });
 
   test('invalid settings are lines, and the machine is examined nevertheless', async () => {

@@ -19,6 +19,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import type { Core } from '../../src/cli/context.ts';
 import { parseConfig } from '../../src/config.ts';
 import { openCore } from '../../src/core.ts';
+import { runExclusively } from '../../src/storage/sqlite/run-exclusively.ts';
 import { systemClocks } from '../fixtures/clock.ts';
 import { type CommandResult, runInProcess, runWithSettings } from '../fixtures/command.ts';
 
@@ -26,6 +27,9 @@ import { type CommandResult, runInProcess, runWithSettings } from '../fixtures/c
 const ELSEWHERE = ['/dev/shm', '/tmp', '/var/tmp'].find(
   (folder) => existsSync(folder) && statSync(folder).dev !== statSync(tmpdir()).dev,
 );
+
+/** A data directory with a backup after a restore. */
+const FILES = ['backup.db', 'cardvault.db', 'cardvault.db.lock', 'root.key'];
 
 const OPERATOR = { actor: { type: 'operator' as const } };
 
@@ -75,7 +79,7 @@ describe('restore', { timeout: 120_000 }, () => {
     assert.deepEqual(others, { database: file('cardvault.db') });
     assert.equal(audit.ok, true);
     assert.equal(statSync(file('cardvault.db')).mode & 0o777, 0o600);
-    assert.deepEqual(readdirSync(directory).sort(), ['backup.db', 'cardvault.db', 'root.key']);
+    assert.deepEqual(readdirSync(directory).sort(), FILES);
     assert.deepEqual(await names(), ['Before']);
   });
 
@@ -171,7 +175,7 @@ describe('restore', { timeout: 120_000 }, () => {
         assert.equal(err, '');
         assert.equal(code, 0);
         assert.deepEqual(await names(), ['Before']);
-        assert.deepEqual(readdirSync(directory).sort(), ['backup.db', 'cardvault.db', 'root.key']);
+        assert.deepEqual(readdirSync(directory).sort(), FILES);
       });
     }
 
@@ -199,7 +203,7 @@ describe('restore', { timeout: 120_000 }, () => {
     const { code, err } = await restore('--force');
     assert.equal(code, 1);
     assert.match(JSON.parse(err).error, /root key does not open this database/);
-    assert.deepEqual(readdirSync(directory).sort(), ['backup.db', 'cardvault.db', 'root.key']);
+    assert.deepEqual(readdirSync(directory).sort(), FILES);
     assert.deepEqual(await names(), ['Before', 'After']);
   });
 
@@ -237,7 +241,7 @@ describe('restore', { timeout: 120_000 }, () => {
     const without = await runInProcess(fresh, ...from);
     assert.equal(without.code, 1);
     assert.match(JSON.parse(without.err).error, /root key file .* is missing.*put it back/);
-    assert.deepEqual(readdirSync(fresh), []);
+    assert.deepEqual(readdirSync(fresh), ['cardvault.db.lock']);
     assert.equal(statSync(fresh).mode & 0o777, 0o700);
     rmSync(fresh, { recursive: true });
     const variables = { CARDVAULT_DATA_DIR: fresh, CARDVAULT_ROOT_KEY_FILE: file('root.key') };
@@ -260,6 +264,22 @@ describe('restore', { timeout: 120_000 }, () => {
       await core.close();
     }
     assert.deepEqual(await names(), ['Before', 'After']);
+  });
+
+  test('is rejected while another restore of the database runs, whose files stay', async () => {
+    writeFileSync(file('cardvault.db.restoring'), 'of the other one');
+    await runExclusively(file('cardvault.db.lock'), '', async () => {
+      const { code, err } = await restore('--force');
+      assert.equal(code, 1);
+      assert.match(
+        JSON.parse(err).error,
+        /another command restores .*cardvault\.db; repeat this one when it has ended/,
+      );
+    });
+    assert.equal(readFileSync(file('cardvault.db.restoring'), 'utf8'), 'of the other one');
+    assert.deepEqual(await names(), ['Before', 'After']);
+    assert.equal((await restore('--force')).code, 0);
+    assert.deepEqual(await names(), ['Before']);
   });
 
   test('is rejected for a file that is not a backup, without remaining files', async () => {

@@ -22,11 +22,22 @@ const CHUNK_BYTES = 1024 * 1024;
 const USER_ONLY_FILE = 0o600;
 const USER_ONLY_DIRECTORY = 0o700;
 
-/** Returns the name of the file to restore from, in the folder of the database. There is none of this name. */
+/** Creates the folder of a database that is restored. Throws `StorageError`. */
+export function createDatabaseFolder(databaseFile: string): void {
+  try {
+    mkdirSync(dirname(databaseFile), { recursive: true, mode: USER_ONLY_DIRECTORY });
+  } catch (cause) {
+    throw new StorageError(`the backup cannot be copied to ${databaseFile}: ${codeOf(cause)}`);
+  }
+}
+
+/**
+ * Returns the name of the file to restore from, in the folder of the database. There is none of this name afterwards. Only one
+ * restore of a database may run, because all of them use this name.
+ */
 export function prepareStaged(databaseFile: string): string {
   const staged = `${databaseFile}.restoring`;
   try {
-    mkdirSync(dirname(databaseFile), { recursive: true, mode: USER_ONLY_DIRECTORY });
     // A crash may have left an older one.
     discardStaged(staged);
   } catch (cause) {
