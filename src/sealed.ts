@@ -1,5 +1,4 @@
 import type { KeyObject } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
 import { SERVICE_ORIGIN } from './audit/audit.ts';
 import type { HeldRootKey } from './cli/context.ts';
 import type { Config } from './config.ts';
@@ -7,7 +6,7 @@ import type { Clocks, OpenCore } from './core.ts';
 import { groupIdOf, socketPlaceOf } from './crypto/custody/choose.ts';
 import { readCustodiansFile, replaceForCustodians } from './crypto/custody/custodians-file.ts';
 import { fetchRootKeys, type OpenSocket, openLocalSocket, type SocketService } from './crypto/custody/local-socket.ts';
-import { isOverwritten, previousPath } from './crypto/custody/replacement.ts';
+import { previousPath } from './crypto/custody/replacement.ts';
 import { readKeyCheckValue } from './crypto/custody/sealed-file.ts';
 import { ShareCollector, type Unsealing, type UnsealProgress } from './crypto/custody/share-collector.ts';
 import { NodeKey, type SealedShare } from './crypto/custody/share-transport.ts';
@@ -152,8 +151,12 @@ class Seal {
   /** A file may be overwritten, or of another replacement than the one in memory. */
   #hasInFormerFile(key: KeyObject | undefined): boolean {
     const path = previousPath(this.#file);
-    if (key === undefined || !existsSync(path) || isOverwritten(readFileSync(path))) return false;
-    return readKeyCheckValue(path, this.#group) === keyCheckValue(key);
+    try {
+      return key !== undefined && readKeyCheckValue(path, this.#group) === keyCheckValue(key);
+    } catch {
+      // A file that cannot be used keeps no command from the present key.
+      return false;
+    }
   }
 
   /** Seals another root key for the same custodians. Throws `SealedError`. */

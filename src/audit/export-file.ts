@@ -236,18 +236,22 @@ async function writeChain(
   const head = await findSealedHead(database, journalKey, stored);
   if (head === undefined) throw alteredAt(stored, stored.sequence);
   const beginning = beginnings.heads.get(formatChain(head)) ?? emptyHead(head.account, head.lane);
-  const last = await cut.findEnd(head);
+  // Of a head that was read again, records behind the one of the list may announce chains that the list lacks.
+  const last = Math.min(await cut.findEnd(stored), stored.sequence);
   let start = beginning;
   let previous = beginning;
+  let end = beginning;
   let isCut = false;
   let records = 0;
   for await (const record of readChain(database, head, beginningOf(beginnings, head))) {
-    isCut = record.sequence > last || cut.isBehind?.(record) === true;
+    isCut ||= (record.sequence > last && last < stored.sequence) || cut.isBehind?.(record) === true;
     if (isCut) break;
     const isNext = record.sequence === previous.sequence + 1;
     if (!isNext || hashRecord(previous.hash, record.lane, record.sequence, record) !== record.hash)
       throw alteredAt(head, previous.sequence + 1);
     previous = toHead(record);
+    if (record.sequence > last) continue;
+    end = previous;
     // The chain of no account announces chains before the first exported record, too.
     onRecord(record);
     if (records === 0 && cut.isBefore(record)) {
@@ -261,7 +265,7 @@ async function writeChain(
   if (!isCut && (previous.sequence !== head.sequence || previous.hash !== head.hash))
     throw alteredAt(head, previous.sequence + 1);
   if (records === 0) lines.write(formatChainLine(start));
-  return { range: { start, end: previous }, records };
+  return { range: { start, end }, records };
 }
 
 const alteredAt = (chain: Head, sequence: number): ExportError =>

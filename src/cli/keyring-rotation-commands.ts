@@ -80,7 +80,7 @@ function toLevel(keys: string, options: RotateOptions): Level {
 }
 
 async function rotateLevel(tools: CliContext, core: Core, level: Level, options: RotateOptions): Promise<void> {
-  const services = await toServices(tools, core);
+  const services = await toServices(tools, core, { needsConsole: LEVELS_OF_ROWS.includes(level) });
   if (level === 'root') return rotateRoot(tools, services, options);
   if (level === 'wrapping') return rotateWrapping(tools, services, options);
   if (level === 'data' || level === 'fingerprints' || level === 'digests')
@@ -97,21 +97,24 @@ const parseKeyEnvironment = (text: string): KeyEnvironment =>
   (['service', ...ENVIRONMENTS] as const).find((name) => name === text) ??
   invalidOption('expected sandbox, production or service');
 
-/** The key of this purpose exists in every vault that a console was opened on. */
-const USERS_PURPOSE = 'people-digests';
+/** Keys of these purposes exist in every vault with users of the console. */
+const CONSOLE_PURPOSES: readonly Purpose[] = ['people', 'people-digests'];
+/** The levels of keys that rows depend on, whose columns have to be known. */
+const LEVELS_OF_ROWS: readonly Level[] = ['data', 'digests', 'all'];
 
 /** Returns the dependencies of the use cases of rotation, with the columns of all tables that depend on keys. */
-async function toServices(tools: CliContext, core: Core) {
+async function toServices(tools: CliContext, core: Core, { needsConsole }: { readonly needsConsole: boolean }) {
   const [{ listRotatedColumns }, { listBackups: list }, { listKeysByPurpose }] = await Promise.all([
     import('../tables.ts'),
     import('../backup/backup-store.ts'),
     import('../storage/wrapped-key-store.ts'),
   ]);
   // Without its columns nothing shows which rows need a key: one that they need would be replaced too early, and destroyed.
-  if (
-    tools.listRotatedConsoleColumns === undefined &&
-    (await listKeysByPurpose(core.database, USERS_PURPOSE)).length > 0
-  )
+  const isMissing = needsConsole && tools.listRotatedConsoleColumns === undefined;
+  const keys = isMissing
+    ? await Promise.all(CONSOLE_PURPOSES.map((purpose) => listKeysByPurpose(core.database, purpose)))
+    : [];
+  if (keys.flat().length > 0)
     throw new UsageError(
       'the console is not installed, and this vault has rows of it that depend on keys; install it, and run the command again',
     );
@@ -323,7 +326,7 @@ function destroyCommand(keyring: Command, tools: CliContext): void {
     .option('--json', 'print JSON')
     .action((keys: readonly string[], options: DestroyOptions) =>
       withCore(tools, async (core) => {
-        const services = await toServices(tools, core);
+        const services = await toServices(tools, core, { needsConsole: !keys.includes('root') });
         if (keys.length === 0) return listCandidates(tools, services, options);
         if (keys.includes('root')) {
           if (keys.length > 1) throw new UsageError('root: the former root key is destroyed by a command of its own');

@@ -20,12 +20,14 @@ export interface RotationServices extends StartServices, RotatedColumns {
 
 /**
  * Adds a version to each selected data key. New records are sealed under it within `keyRefreshMs` on every node; `Resealing`
- * then seals the others again. A repeat continues the rotations that are in progress.
+ * then seals the others again. A repeat continues the rotations that are in progress; with `replacesSad` it replaces those of the keys
+ * of sensitive authentication data, which take until captures end.
  */
 export async function startDataRotations(
   services: RotationServices,
   origin: Origin,
   selection: KeySelection,
+  { replacesSad = false } = {},
 ): Promise<StartedRotation[]> {
   const owners = await listOwners(services.database, selection, (key) =>
     ['data', 'sad'].includes(kindOf(key, services.sealed)),
@@ -34,7 +36,7 @@ export async function startDataRotations(
   // Concurrently, because commits that wait together share one sync of the disk.
   for (let at = 0; at < owners.length; at += LIMITS.keysPerRewrap) {
     const some = owners.slice(at, at + LIMITS.keysPerRewrap);
-    started.push(...(await Promise.all(some.map((owner) => startDataRotation(services, origin, owner)))));
+    started.push(...(await Promise.all(some.map((owner) => startDataRotation(services, origin, owner, replacesSad)))));
   }
   return started;
 }
@@ -43,8 +45,10 @@ async function startDataRotation(
   services: RotationServices,
   origin: Origin,
   owner: KeyOwner,
+  replacesSad: boolean,
 ): Promise<StartedRotation> {
-  const started = await startReplacement(services, origin, owner);
-  if (kindOf(owner, services.sealed) === 'sad') await services.sadKeys.closeAll(owner.environment as Environment);
+  const isSad = kindOf(owner, services.sealed) === 'sad';
+  const started = await startReplacement(services, origin, owner, { replaces: isSad && replacesSad });
+  if (isSad) await services.sadKeys.closeAll(owner.environment as Environment);
   return started;
 }

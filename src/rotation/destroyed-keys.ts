@@ -24,7 +24,7 @@ export class DestroyedKeys {
     const unknown = destroyed.filter(({ id }) => !this.#known.has(id));
     if (unknown.length === 0) return;
     this.#keyring.forget(unknown.map(({ id }) => id));
-    this.#from = Math.max(...destroyed.map(({ destroyedAt }) => destroyedAt));
+    this.#from = Math.max(this.#from, destroyed.at(-1)?.destroyedAt ?? 0);
     this.#known = new Set(destroyed.map(({ id }) => id));
   }
 }

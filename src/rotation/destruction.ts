@@ -1,5 +1,6 @@
 import type { KeyObject } from 'node:crypto';
 import type { Origin } from '../audit/audit.ts';
+import { removeRemains } from '../crypto/custody/replacement.ts';
 import { type Custody, keyCheckValue } from '../crypto/custody.ts';
 import type { Keyring } from '../crypto/keyring.ts';
 import type { WrappedKey } from '../crypto/wrapped-key.ts';
@@ -212,8 +213,7 @@ async function destroyLocked(
   const found = await findRootDestruction(services, options);
   const { checkValue, obstacle, backups } = found;
   if (checkValue === undefined) {
-    // Without a former key there may be a file that an interrupted destruction has overwritten.
-    if (services.custody.kind !== 'custodians') services.custody.finishReplacement();
+    removeRemains(services.custody.file);
     return found;
   }
   if (obstacle !== undefined) throw new OperatorError(`the former root key ${checkValue} is kept: ${obstacle}`);

@@ -1,6 +1,6 @@
 import type { Origin } from '../audit/audit.ts';
 import { keyCheckValue } from '../crypto/custody.ts';
-import type { KeyEnvironment, KeyOwner } from '../crypto/wrapped-key.ts';
+import type { KeyEnvironment } from '../crypto/wrapped-key.ts';
 import { SECOND } from '../kernel/clock.ts';
 import { ENVIRONMENTS } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
@@ -17,7 +17,7 @@ import {
 } from './destruction.ts';
 import { startDigestRotations } from './digest-rotation.ts';
 import { startFingerprintRotations } from './fingerprint-rotation.ts';
-import { FINGERPRINT_PURPOSE, SAD_PURPOSE } from './key-kinds.ts';
+import { ownerName, SAD_PURPOSE } from './key-kinds.ts';
 import { type RootRotation, type RootServices, rotateRootKey } from './root-rotation.ts';
 import type { StartedRotation } from './start-rotation.ts';
 import { rotateWrappingKey, type WrappingRotation } from './wrapping-rotation.ts';
@@ -38,11 +38,16 @@ export interface FullRotation {
 export async function rotateEverything(
   services: RotationServices & RootServices,
   origin: Origin,
-  options: { readonly withPanIndexes?: boolean } = {},
+  options: { readonly withPanIndexes?: boolean; readonly isEmergency?: boolean } = {},
 ): Promise<FullRotation> {
   const root = await rotateRootKey(services, origin);
   const wrapping: WrappingRotation[] = [];
-  for (const environment of KEY_ENVIRONMENTS) wrapping.push(await rotateWrappingKey(services, origin, environment));
+  for (const environment of KEY_ENVIRONMENTS) {
+    const rotated = await rotateWrappingKey(services, origin, environment);
+    // The rotation that was interrupted had made a key that the attacker may know.
+    const isAgain = options.isEmergency === true && rotated.isContinued;
+    wrapping.push(isAgain ? await rotateWrappingKey(services, origin, environment) : rotated);
+  }
   const data = await startDataRotations(services, origin, {});
   const fingerprints = await startFingerprintRotations(services, origin, {});
   const digests = await startDigestRotations(services, origin, {}, options);
@@ -93,12 +98,13 @@ export async function rotateInEmergency(
   waiting: Waiting,
 ): Promise<EmergencyResult> {
   const began = await endRootRotation(services, origin);
-  const rotation = await rotateEverything(began, origin, { withPanIndexes: true });
+  const rotation = await rotateEverything(began, origin, { withPanIndexes: true, isEmergency: true });
   await waitForRotations(services, waiting);
   const continued = rotation.data.filter(({ isContinued }) => isContinued);
-  // The version of a rotation that was in progress may be known to the attacker as well.
-  for (const { owner } of continued) await replaceAgain(services, origin, owner);
-  if (continued.length > 0) await waitForRotations(services, waiting);
+  if (continued.length > 0) {
+    await replaceAgain(services, origin, continued);
+    await waitForRotations(services, waiting);
+  }
   // A request that began before the rotation may still commit what it sealed.
   await waiting.pause(LIMITS.urgentKeyRetirementMs);
   const destroyed = await destroyKeys(services, origin, { now: true });
@@ -133,8 +139,14 @@ async function withRoot<Services extends RootServices>(
   );
 }
 
-async function replaceAgain(services: RotationServices, origin: Origin, owner: KeyOwner): Promise<void> {
-  await startDataRotations(services, origin, owner);
-  if (owner.purpose === FINGERPRINT_PURPOSE) await startFingerprintRotations(services, origin, owner);
-  await startDigestRotations(services, origin, owner, { withPanIndexes: true });
+/** Replaces keys whose rotation was in progress: the attacker may know the version that it had made. */
+async function replaceAgain(
+  services: RotationServices,
+  origin: Origin,
+  continued: readonly StartedRotation[],
+): Promise<void> {
+  const owners = new Set(continued.map(({ owner }) => ownerName(owner)));
+  await startDataRotations(services, origin, { owners }, { replacesSad: true });
+  await startFingerprintRotations(services, origin, { owners });
+  await startDigestRotations(services, origin, { owners }, { withPanIndexes: true });
 }

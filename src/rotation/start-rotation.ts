@@ -19,6 +19,8 @@ export interface KeySelection {
   readonly account?: string | undefined;
   readonly environment?: KeyEnvironment | undefined;
   readonly purpose?: Purpose | undefined;
+  /** Names of owners, see `ownerName`. */
+  readonly owners?: ReadonlySet<string> | undefined;
 }
 
 export interface StartedRotation {
@@ -31,7 +33,7 @@ export interface StartedRotation {
 /** Lists the owners of selected keys that exist, each once. */
 export async function listOwners(
   database: Database,
-  { account, environment, purpose }: KeySelection,
+  { account, environment, purpose, owners: selected }: KeySelection,
   accept: (key: WrappedKey) => boolean,
 ): Promise<KeyOwner[]> {
   const owners = new Map<string, KeyOwner>();
@@ -41,23 +43,30 @@ export async function listOwners(
     if (environment !== undefined && key.environment !== environment) continue;
     if (purpose !== undefined && key.purpose !== purpose) continue;
     const owner = { account: key.account, environment: key.environment, purpose: key.purpose };
-    owners.set(ownerName(owner), owner);
+    if (selected?.has(ownerName(owner)) !== false) owners.set(ownerName(owner), owner);
   }
   return [...owners.values()];
 }
 
-/** Adds a version to a key, and starts to replace what is under the older ones. `delayMs`: until the first pass begins. */
+/**
+ * Adds a version to a key, and starts to replace what is under the older ones. `delayMs`: until the first pass begins. `replaces`: also
+ * while a rotation is in progress, whose version is then an older one.
+ */
 export function startReplacement(
   { database, keyring, transactions }: StartServices,
   origin: Origin,
   owner: KeyOwner,
-  { phase = 0, delayMs = 0 }: { readonly phase?: number; readonly delayMs?: number } = {},
+  {
+    phase = 0,
+    delayMs = 0,
+    replaces = false,
+  }: { readonly phase?: number; readonly delayMs?: number; readonly replaces?: boolean } = {},
 ): Promise<StartedRotation> {
   const { account } = owner;
   const context = { origin, ...(account !== '' && { account }) };
   return transactions.run(context, async (transaction): Promise<StartedRotation> => {
     const running = await findRotation(database, owner);
-    if (running !== undefined && running.finishedAt === undefined)
+    if (running !== undefined && running.finishedAt === undefined && !replaces)
       return { owner, version: running.version, isContinued: true };
     const replaced = (await wrappedKeyStore(database).find(owner)).at(-1);
     if (replaced === undefined) throw new Error('a key that was listed is gone');

@@ -37,7 +37,7 @@ export function isSameFile(one: string, other: string): boolean {
  */
 export function replaceFile(file: string, content: string, group: number | undefined): void {
   const previous = previousPath(file);
-  if (existsSync(previous) && isOverwritten(readFileSync(previous))) destroyFile(previous);
+  if (existsSync(previous) && isOverwritten(readFileSync(previous))) removeName(previous);
   if (existsSync(previous)) {
     if (!readFileSync(previous).equals(readFileSync(file)))
       throw new CustodyError(
@@ -58,10 +58,23 @@ export function writeNewFile(file: string, content: string, group: number | unde
   if (group !== undefined) shareWithGroup(file, group, GROUP_READABLE_FILE);
 }
 
-/** Destroys `FILE.previous`, if there is one. */
+/** Destroys `FILE.previous`, if there is one. A name of the present file is removed alone. */
 export function destroyPrevious(file: string): void {
   const previous = previousPath(file);
-  if (existsSync(previous)) destroyFile(previous);
+  if (isSameFile(previous, file)) removeName(previous);
+  else if (existsSync(previous)) destroyFile(previous);
+}
+
+/** Removes a `FILE.previous` that a crash left, and that contains no former key: a name of the present file, or an overwritten one. */
+export function removeRemains(file: string): void {
+  const previous = previousPath(file);
+  if (isSameFile(previous, file) || (existsSync(previous) && isOverwritten(readFileSync(previous))))
+    removeName(previous);
+}
+
+function removeName(path: string): void {
+  rmSync(path);
+  syncDirectory(dirname(path));
 }
 
 /**
@@ -82,6 +95,5 @@ export function destroyFile(path: string): void {
       closeSync(handle);
     }
   }
-  rmSync(path);
-  syncDirectory(dirname(path));
+  removeName(path);
 }
