@@ -147,6 +147,7 @@ export const operator = {
     inDoubt: 'Unknown outcomes',
     inDoubtText:
       'Payments whose outcome is unknown. cardvault keeps checking. Act when a payment stays here for more than an hour.',
+    moreInDoubt: 'There are more. The list shows the {{number}} oldest; the export has all of them.',
     inDoubtColumns: {
       account: 'Account',
       environment: 'Environment',

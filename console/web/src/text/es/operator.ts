@@ -148,6 +148,7 @@ export const operator: typeof english = {
     inDoubt: 'Resultados desconocidos',
     inDoubtText:
       'Pagos cuyo resultado se desconoce. cardvault sigue consultando. Actúe cuando un pago lleve aquí más de una hora.',
+    moreInDoubt: 'Hay más. La lista muestra los {{number}} más antiguos; la exportación los contiene todos.',
     inDoubtColumns: {
       account: 'Cuenta',
       environment: 'Entorno',
