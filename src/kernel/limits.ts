@@ -176,6 +176,8 @@ export const LIMITS = {
   throttledAuditEvents: 10_000,
   /** Concurrent searches, exports and verifications of the audit log for each user in one process. */
   auditReadsPerUser: 4,
+  /** Accounts whose users verify the audit log concurrently in one process. */
+  verifiedAccounts: 8,
   workbenchPayloadCharacters: 256 * 1024,
   workbenchParameterCharacters: 255,
   /** Concurrent connections to each address of a listener. */
