@@ -349,7 +349,8 @@ export class Approvals implements ApprovalService {
     { call, ...request }: ApprovalRequest,
     by: Pick<Approval, 'requestedBy' | 'requester' | 'operator'>,
   ): Promise<string> {
-    if (call.body.length > LIMITS.approvalCallCharacters) throw notPossible('approvalTooLarge');
+    const isTooLarge = call.body.length > LIMITS.approvalCallCharacters || request.summary.length > LIMITS.summaryLines;
+    if (isTooLarge) throw notPossible('approvalTooLarge');
     const { now } = transaction;
     const approval: Approval = {
       ...request,

@@ -96,7 +96,7 @@ export async function attemptProof<T>(
         ? records
         : await loadAttemptRecords(dependencies, attempt.person);
     const memberships = records?.memberships ?? read?.memberships ?? [];
-    if (read === undefined) return recordRejection(transaction, memberships, 'person_unknown', attempt.person);
+    if (read === undefined) return recordRejection(transaction, memberships, 'person_unknown');
     const { person, state } = read;
     const barrier = state === undefined ? 'state_altered' : findBarrier(state, attempt, time.steadyNow());
     if (state === undefined || barrier !== undefined)
@@ -151,15 +151,12 @@ function findBarrier(
 
 const nothingElse = (): Promise<void> => Promise.resolve();
 
-/** Records the reason of a rejection in the log of each account. `person`: an id that was given, of no user. */
-function recordRejection(
-  transaction: Transaction,
-  memberships: readonly Membership[],
-  outcome: SignInFailure,
-  person?: string,
-) {
-  const details = { outcome, ...(person !== undefined && { person }) };
-  for (const event of eventPerAccount(REJECTED, memberships, details)) transaction.record(event);
+/**
+ * Records the reason of a rejection in the log of each account. It names no user: the id that the client sent may be any text,
+ * such as a card number.
+ */
+function recordRejection(transaction: Transaction, memberships: readonly Membership[], outcome: SignInFailure) {
+  for (const event of eventPerAccount(REJECTED, memberships, { outcome })) transaction.record(event);
   return { afterRejection: nothingElse };
 }
 

@@ -65,6 +65,7 @@ const RECORD_ACTIVITY =
 const DELETE = 'delete from sessions where digest = ? and record = ?';
 const DELETE_BY_ID = "delete from sessions where person = ? and id = ? and stage <> 'replaced'";
 const DELETE_REPLACED = "delete from sessions where person = ? and id = ? and stage = 'replaced'";
+const DELETE_BY_EVERY_SECRET = 'delete from sessions where person = ? and id = ?';
 /** Keeps the session by its id, which stays when the secret is replaced concurrently. */
 const DELETE_OTHERS = "delete from sessions where person = ? and (id <> ? or stage = 'replaced')";
 const DELETE_OLDEST = `delete from sessions where person = ? and stage = ? and digest not in
@@ -229,6 +230,10 @@ export const deleteSessionById = ({ person, id }: Pick<Session, 'person' | 'id'>
   write(DELETE_BY_ID, [person, id], 1),
   deleteReplacedSession({ person, id }),
 ];
+
+/** Deletes a session under all its secrets, where there is one. */
+export const deleteSessionIfPresent = ({ person, id }: Pick<Session, 'person' | 'id'>): Write =>
+  write(DELETE_BY_EVERY_SECRET, [person, id]);
 
 /** Deletes the earlier secrets of a session. */
 export const deleteReplacedSession = ({ person, id }: Pick<Session, 'person' | 'id'>): Write =>

@@ -8,7 +8,7 @@ import type { Write } from '../../src/storage/database.ts';
 import { type ClientContext, sanitizeUserAgent } from './client-context.ts';
 import { purgeExpiredInvitations } from './invitation-store.ts';
 import { personEvent } from './people-events.ts';
-import { findPerson } from './person-store.ts';
+import { findPerson, lockPerson } from './person-store.ts';
 import { hashSecret, isSecret, newSecret, type PeopleDependencies } from './sealing.ts';
 import {
   ACTIVITY_INTERVAL_MS,
@@ -101,6 +101,8 @@ export class Sessions {
     const { database, keyring } = this.#dependencies;
     const person = await findPerson(database, keyring, session.person);
     if (person === undefined) throw new Failure('not_signed_in');
+    // A step-up holds the same lock: the new secret of a session that is stepped up concurrently is deleted as well.
+    transaction.write(lockPerson(person));
     for (const write of writes) transaction.write(write, new Failure('unknown_record'));
     transaction.record(personEvent('session.revoked', '', { person: person.id, targets: [`session:${id}`] }));
   }

@@ -27,10 +27,17 @@ import type { HashSource, Passwords } from './passwords.ts';
 import { type Notify, noNotice } from './people.ts';
 import { eventPerAccount } from './people-events.ts';
 import type { Person } from './person.ts';
-import { findPerson, findPersonByEmail, updatePerson } from './person-store.ts';
+import { findPerson, findPersonByEmail, lockPerson, updatePerson } from './person-store.ts';
 import { type AvailableFactors, listPasskeys, type Proof, toAvailableFactors, verifyProof } from './proof.ts';
 import { assertStage, isSignedIn, type Session } from './session.ts';
-import { deleteOldestSessions, deleteSession, deleteSessionById, updateSession } from './session-store.ts';
+import {
+  deleteOldestSessions,
+  deleteSession,
+  deleteSessionById,
+  deleteSessionIfPresent,
+  listSessionsByPerson,
+  updateSession,
+} from './session-store.ts';
 import { buildSession, buildSteppedUpSession, type IssuedSession, saveNotes } from './sessions.ts';
 import { consumeChallenge, isBrowserKnown, recordSignIn, type SignInState } from './sign-in-state.ts';
 import { findSignInState } from './sign-in-state-store.ts';
@@ -203,16 +210,26 @@ export class SignIn {
   }
 
   async signOut(transaction: Transaction, session: Session, client: ClientContext): Promise<void> {
-    // A conflict means that the session has ended already.
-    if (transaction.attempt > 0) return;
     const { database, keyring } = this.#dependencies;
-    for (const write of deleteSessionById(session)) transaction.write(write);
     const person = await findPerson(database, keyring, session.person);
+    // A step-up holds the same lock: the new secret of a session that is stepped up concurrently is deleted as well.
+    if (person !== undefined) transaction.write(lockPerson(person));
+    // A conflict means that the session has ended already, or that the user has changed.
+    const isRetry = transaction.attempt > 0;
+    const writes = isRetry ? [deleteSessionIfPresent(session)] : deleteSessionById(session);
+    for (const write of writes) transaction.write(write);
     if (person === undefined || !isSignedIn(session)) return;
+    if (isRetry && !(await this.#isListed(session))) return;
     const details = { person: session.person, targets: [`session:${session.id}`] };
     const memberships = await listMembershipsByPerson(database, keyring, person.id);
     for (const event of eventPerAccount('person.signed-out', memberships, details))
       transaction.record(event, personOrigin(person, client));
+  }
+
+  /** True while the session is signed in. */
+  async #isListed({ person, id }: Session): Promise<boolean> {
+    const { database, keyring, clock } = this.#dependencies;
+    return (await listSessionsByPerson(database, keyring, person, clock())).some((listed) => listed.id === id);
   }
 
   /** Builds the signed-in session, and makes browser and network known. The user gets a mail about a new browser. */

@@ -3,16 +3,27 @@ import { after, before, describe, test } from 'node:test';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import { Failure } from '../../src/kernel/failure.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { type CommitResult, type UnitOfWork, write } from '../../src/storage/database.ts';
+import { isPostgres } from '../../test/fixtures/database.ts';
+import { eventually } from '../../test/fixtures/eventually.ts';
 import {
   assertFails,
   BY_TEST,
   openPeopleFixture,
+  overDatabase,
   type PeopleFixture,
   type TestUser,
   VISITOR,
 } from '../../test/fixtures/people-fixture.ts';
+import { findPerson, lockPerson } from './person-store.ts';
 import { isSteppedUp } from './session.ts';
-import { buildSession } from './sessions.ts';
+import { buildSession, buildSteppedUpSession, type IssuedSession } from './sessions.ts';
+
+/** Over SQLite, writes are executed one after the other. */
+const ONLY_POSTGRES = { skip: !isPostgres && 'SQLite has one writer' };
+/** A write that changes nothing, and holds its transaction open for a second. */
+const SLEEP = "update people set revision = revision where id = ? and pg_sleep(1)::text = ''";
+const SLEEPING = "select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'";
 
 describe('stepping up', () => {
   let fixture: PeopleFixture;
@@ -107,6 +118,47 @@ describe('stepping up', () => {
       if (stepped.status === 'fulfilled') assert.equal(await find(stepped.value.secret), undefined);
       else assert.equal((stepped.reason as Failure).code, 'not_signed_in');
     }
+  });
+
+  for (const end of ['sign-out', 'revoke', 'revoke-others'] as const)
+    test(`on another node never outlives a concurrent ${end}`, ONLY_POSTGRES, async () => {
+      const other = await fixture.anotherNode();
+      const [old, own] = [await fixture.signIn(ana), await fixture.signIn(ana)];
+      const person = await findPerson(fixture.core.database, fixture.core.keyring, ana.id);
+      assert.ok(person !== undefined);
+      const renewed = await buildSteppedUpSession(fixture.core, old.session);
+      const writes = [lockPerson(person), ...renewed.writes, write(SLEEP, [ana.id])];
+      const committed = other.run(async (transaction) => {
+        for (const each of writes) transaction.write(each);
+      });
+      await eventually(async () => (await fixture.core.database.read(SLEEPING)).length > 0);
+      const { sessions, signIn } = fixture.parts;
+      await fixture.run((transaction) => {
+        if (end === 'sign-out') return signIn.signOut(transaction, old.session, VISITOR);
+        if (end === 'revoke') return sessions.revoke(transaction, own.session, old.session.id);
+        return sessions.revokeOthers(transaction, own.session);
+      });
+      await committed;
+      assert.deepEqual([await find(old.secret), await find(renewed.secret)], [undefined, undefined]);
+      assert.equal((await find(own.secret))?.id, own.session.id);
+    });
+
+  test('never outlives a sign-out that conflicts with it', async () => {
+    const old = await fixture.signIn(ana);
+    let renewed: IssuedSession | undefined;
+    const { database } = fixture.core;
+    const commit = async (unit: UnitOfWork): Promise<CommitResult> => {
+      if (renewed !== undefined) return database.commit(unit);
+      renewed = await stepUp(old);
+      return { committed: false, write: unit.writes.findIndex(({ sql }) => sql.startsWith('delete')), row: 0 };
+    };
+    const { transactions } = overDatabase(fixture.core, Object.assign(Object.create(database), { commit }));
+    await transactions.run({ origin: BY_TEST }, (transaction) =>
+      fixture.parts.signIn.signOut(transaction, old.session, VISITOR),
+    );
+    assert.ok(renewed !== undefined);
+    assert.deepEqual([await find(old.secret), await find(renewed.secret)], [undefined, undefined]);
+    assert.equal((await fixture.audited(account)).at(-1), 'person.signed-out success');
   });
 
   test('is not undone by an earlier request that ends all other sessions', async () => {

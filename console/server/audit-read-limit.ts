@@ -28,16 +28,29 @@ export async function withAuditRead<T>(call: AnyCall, read: () => Promise<T>): P
   }
 }
 
-/** Databases whose audit log this process is verifying. */
-const VERIFYING = new WeakSet<Database>();
+/** Accounts whose log this process is verifying, for each database; undefined is the log of all of them. */
+const VERIFYING = new WeakMap<Database, Set<string | undefined>>();
 
-/** Runs one verification at a time, because it reads the entire log. Throws `unavailable` while another one runs. */
-export async function withVerificationLock<T>(database: Database, verify: () => Promise<T>): Promise<T> {
-  if (VERIFYING.has(database)) throw new Failure('unavailable', explain('verificationRunning'));
-  VERIFYING.add(database);
+/**
+ * Runs one verification of a log at a time, because it reads the entire log. `account`: undefined for the log of all accounts
+ * and of the service, whose verification never waits for those of accounts. Throws `unavailable` while another one of the same
+ * log runs, and at the limit of accounts.
+ */
+export async function withVerificationLock<T>(
+  database: Database,
+  account: string | undefined,
+  verify: () => Promise<T>,
+): Promise<T> {
+  const running = VERIFYING.get(database) ?? new Set();
+  VERIFYING.set(database, running);
+  if (running.has(account)) throw new Failure('unavailable', explain('verificationRunning'));
+  const ofAccounts = running.size - (running.has(undefined) ? 1 : 0);
+  if (account !== undefined && ofAccounts >= LIMITS.verifiedAccounts)
+    throw new Failure('unavailable', explain('tooManyVerifications'));
+  running.add(account);
   try {
     return await verify();
   } finally {
-    VERIFYING.delete(database);
+    running.delete(account);
   }
 }

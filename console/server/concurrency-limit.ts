@@ -1,6 +1,6 @@
 import { Failure } from '../../src/kernel/failure.ts';
 
-/** Counts the concurrent calls of each user in this process. */
+/** Counts the concurrent calls of each caller in this process. */
 export class ConcurrencyLimit {
   readonly #max: number;
   readonly #running = new Map<string, number>();
@@ -10,14 +10,14 @@ export class ConcurrencyLimit {
   }
 
   /** Returns a function that ends the call. Throws `rate_limited`. */
-  acquire(person: string): () => void {
-    const running = this.#running.get(person) ?? 0;
+  acquire(caller: string): () => void {
+    const running = this.#running.get(caller) ?? 0;
     if (running >= this.#max) throw new Failure('rate_limited');
-    this.#running.set(person, running + 1);
+    this.#running.set(caller, running + 1);
     return () => {
-      const remaining = (this.#running.get(person) ?? 1) - 1;
-      if (remaining > 0) this.#running.set(person, remaining);
-      else this.#running.delete(person);
+      const remaining = (this.#running.get(caller) ?? 1) - 1;
+      if (remaining > 0) this.#running.set(caller, remaining);
+      else this.#running.delete(caller);
     };
   }
 }

@@ -10,7 +10,7 @@ import { subscriberNetwork } from '../../src/kernel/network.ts';
 import { anonymousOrigin, type ClientContext, personOrigin } from '../people/client-context.ts';
 import type { Profile } from '../people/people.ts';
 import { can, type Role } from '../people/roles.ts';
-import { assertStage, assertSteppedUp, isCsrfToken, type Session } from '../people/session.ts';
+import { assertStage, assertSteppedUp, isCsrfToken, isSignedIn, type Session } from '../people/session.ts';
 import { changeEmail, changePassword, confirmEmail, sendEmailCode } from '../wire/profile.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
 import {
@@ -52,7 +52,7 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   readonly #services: ConsoleServices;
   readonly #consoleUrl: string | undefined;
   readonly #attempts: TokenBuckets | undefined;
-  /** Calls in the last minute, by user. */
+  /** Calls in the last minute, by `callerOf`. */
   readonly #calls: TokenBuckets;
   readonly #concurrency = new ConcurrencyLimit(LIMITS.concurrentCallsPerUser);
 
@@ -143,9 +143,10 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
   }
 
   /** A response is in memory until it is sent, even when the client never reads it, so its call counts until then. */
-  #limitCalls({ person }: Session, head: RequestHead): void {
-    if (!this.#calls.take(person).allowed) throw new Failure('rate_limited');
-    head.onFinished(this.#concurrency.acquire(person));
+  #limitCalls(session: Session, head: RequestHead): void {
+    const caller = callerOf(session);
+    if (!this.#calls.take(caller).allowed) throw new Failure('rate_limited');
+    head.onFinished(this.#concurrency.acquire(caller));
   }
 
   async #grant(
@@ -248,6 +249,12 @@ export class SessionDoor implements Door<Route, ConsoleGrant> {
     ]);
   }
 }
+
+/**
+ * Returns the id under which calls are limited: the user's when both factors were verified, otherwise that of the session, so
+ * that an attacker who knows only the password cannot use up the calls of the user.
+ */
+const callerOf = (session: Session): string => (isSignedIn(session) ? session.person : session.id);
 
 /** A form of another site can send text, but no JSON, without a preflight. Throws `unsupported_media_type`. */
 function assertJson(head: RequestHead): void {

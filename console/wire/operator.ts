@@ -185,6 +185,7 @@ export const listProcessors = define({
       }),
       'Payments whose outcome is not known, the oldest first',
     ),
+    has_more_in_doubt: output.bool('There are more of them than this list has; the export has all'),
   }),
 });
 

@@ -164,14 +164,19 @@ export interface SummaryLine {
   readonly value: string;
 }
 
-/** Returns lines of limited number and length with invisible characters escaped; lines without a value are left out. */
+/**
+ * Returns lines of limited length with invisible characters escaped; lines without a value are left out. A longer value continues
+ * in lines with a number after the name: an approver sees everything that the approval executes.
+ */
 export const toSummaryLines = (lines: readonly (readonly [name: string, value: string | undefined])[]): SummaryLine[] =>
-  lines
-    .flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: truncate(escapeInvisible(value)) }]))
-    .slice(0, LIMITS.summaryLines);
+  lines.flatMap(([name, value]) => (value === undefined ? [] : splitValue(name, escapeInvisible(value))));
 
-const truncate = (text: string): string => {
+function splitValue(name: string, text: string): SummaryLine[] {
   const characters = [...text];
   const max = LIMITS.summaryCharacters;
-  return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;
-};
+  if (characters.length <= max) return [{ name, value: text }];
+  return Array.from({ length: Math.ceil(characters.length / max) }, (_, index) => ({
+    name: index === 0 ? name : `${name} ${index + 1}`,
+    value: characters.slice(index * max, (index + 1) * max).join(''),
+  }));
+}

@@ -93,7 +93,7 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
         const { listInDoubtPayments } = await import('../payments/payment-queries.ts');
-        const inDoubt = (await listInDoubtPayments(database, keyring)).map(toInDoubtView);
+        const inDoubt = (await listInDoubtPayments(database, keyring)).items.map(toInDoubtView);
         const table = formatTable(IN_DOUBT_COLUMNS, inDoubt.map(toInDoubtRow));
         printResult(tools, json, inDoubt, inDoubt.length === 0 ? 'no payment has an unknown outcome' : table);
       }),

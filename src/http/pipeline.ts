@@ -142,14 +142,18 @@ export class Pipeline {
 
   async #runStages(scope: TransactionScope, run: StagedHandler, callOf: CallOf): Promise<RouteResponse> {
     const { door, services } = this.#options;
-    const { replacement, intent } = await scope.stage(async (transaction) => {
-      const call = callOf(transaction);
-      const replacement = await door.intercept?.(this.route, call);
-      return replacement === undefined ? { intent: await run.intend(call) } : { replacement };
-    });
-    if (replacement !== undefined) return scope.finish(async () => replacement, this.#render);
-    const sent = await run.send(services as never, intent);
-    return scope.finish((transaction) => run.conclude(callOf(transaction), intent, sent), this.#render);
+    const { result, response } = await scope.stageOrFinish(
+      async (transaction) => {
+        const call = callOf(transaction);
+        const replacement = await door.intercept?.(this.route, call);
+        return { replacement, intent: replacement === undefined ? await run.intend(call) : undefined };
+      },
+      // In one commit with the replacement: a repeat after a crash must not store another request for approval.
+      ({ replacement }) => (replacement === undefined ? undefined : this.#render(replacement)),
+    );
+    if (response !== undefined) return response;
+    const sent = await run.send(services as never, result.intent as never);
+    return scope.finish((transaction) => run.conclude(callOf(transaction), result.intent as never, sent), this.#render);
   }
 
   #handle(handler: Handler, call: never): Promise<unknown> {

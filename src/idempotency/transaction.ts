@@ -77,6 +77,11 @@ export interface TransactionContext {
 export interface TransactionScope {
   /** Resolves once the stage is committed. Runs `fill` again after a conflict, so `fill` has no effect outside. */
   stage<Result>(fill: Fill<Result>): Promise<Result>;
+  /** Commits a stage; as the last one, together with its response, when `render` returns one. */
+  stageOrFinish<Result, Response extends StoredResponse>(
+    fill: Fill<Result>,
+    render: (result: Result) => Response | undefined,
+  ): Promise<{ readonly result: Result; readonly response: Response | undefined }>;
   /** Commits the last stage together with its response. */
   finish<Result, Response extends StoredResponse>(
     fill: Fill<Result>,
@@ -163,6 +168,17 @@ class RequestScope implements TransactionScope {
       fill,
       (result) => result,
       () => undefined,
+    );
+  }
+
+  stageOrFinish<Result, Response extends StoredResponse>(
+    fill: Fill<Result>,
+    render: (result: Result) => Response | undefined,
+  ): Promise<{ readonly result: Result; readonly response: Response | undefined }> {
+    return this.#commit(
+      fill,
+      (result) => ({ result, response: render(result) }),
+      ({ response }) => response,
     );
   }
 

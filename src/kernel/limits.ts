@@ -154,8 +154,8 @@ export const LIMITS = {
   pendingApprovalBytes: 8 * 1024 * 1024,
   /** The same of one user. */
   pendingApprovalBytesPerRequester: 4 * 1024 * 1024,
-  /** Lines that summarize a change for the approver, and the characters of each. */
-  summaryLines: 100,
+  /** Lines that summarize a change for the approver, and the characters of each. A change with more lines is rejected. */
+  summaryLines: 1000,
   summaryCharacters: 500,
   /** Characters of the summary shown in lists; the detail page shows all of it. */
   summaryCharactersListed: 2000,
@@ -176,6 +176,8 @@ export const LIMITS = {
   throttledAuditEvents: 10_000,
   /** Concurrent searches, exports and verifications of the audit log for each user in one process. */
   auditReadsPerUser: 4,
+  /** Accounts whose users verify the audit log concurrently in one process. */
+  verifiedAccounts: 8,
   workbenchPayloadCharacters: 256 * 1024,
   workbenchParameterCharacters: 255,
   /** Concurrent connections to each address of a listener. */

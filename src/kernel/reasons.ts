@@ -231,6 +231,7 @@ export const REASONS = {
 
   // Users.
   verificationRunning: 'The audit log is already being verified. Try again when the verification has ended.',
+  tooManyVerifications: 'Other accounts are verifying their audit logs. Try again in a few minutes.',
   emailHasSignIn: 'This email address already has a sign-in. Sign in, then open the link again.',
   emailTaken: 'Another user has this email address.',
   emailConfirmed: 'This email address is confirmed.',

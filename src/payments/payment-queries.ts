@@ -87,8 +87,10 @@ const listIn = (of: string): Readonly<Record<SortOrder, string>> => {
 };
 const LIST = listIn(OF_TENANT);
 const LIST_IN_DOUBT = listIn(IN_DOUBT_OF_TENANT);
-const LIST_ALL_IN_DOUBT = `select account, environment, ${PAYMENT_COLUMNS} from payments where in_doubt_since is not null
-  order by in_doubt_since limit ${LIMITS.inDoubtPaymentsListed}`;
+/** Reads one row more than a page, which shows that another page follows. */
+const LIST_ALL_IN_DOUBT = `select account, environment, ${PAYMENT_COLUMNS} from payments
+  where in_doubt_since is not null and (in_doubt_since, id) > (?, ?)
+  order by in_doubt_since, id limit ${LIMITS.inDoubtPaymentsListed + 1}`;
 const COUNT = `select count(*) as number from payments where ${OF_TENANT}`;
 /** Counts the newest payments for which a condition on these columns is true. */
 const countNewest = (columns: string, condition: string): string => `select count(*) as looked,
@@ -172,18 +174,29 @@ export class PaymentQueries {
   }
 }
 
-/** The payments of all tenants in doubt, the one that is in doubt longest first. */
-export async function listInDoubtPayments(database: Database, keyring: Keyring): Promise<InDoubtPayment[]> {
-  const rows = await database.read(LIST_ALL_IN_DOUBT);
-  return Promise.all(
-    rows.map(async (row) => {
-      const tenant = toTenant(row);
-      const stored = await tryUnseal(keyring, tenant, row);
-      const [attempts, dueAt] = [sanitizeInteger(row['attempts']), sanitizeOptionalTime(row['due_at'])];
-      const { lastProblem } = stored?.reconciliation ?? {};
-      return { ...toListedPayment(row, stored), tenant, attempts, dueAt, lastProblem };
-    }),
-  );
+/** Lists the payments of all tenants in doubt, the one that is in doubt longest first. Throws `invalid_field` for the cursor. */
+export async function listInDoubtPayments(
+  database: Database,
+  keyring: Keyring,
+  cursor?: string,
+): Promise<Page<InDoubtPayment>> {
+  const start = cursor === undefined ? BEFORE_ALL_IN_DOUBT : decodeCursor(cursor, 0, '');
+  const rows = await database.read(LIST_ALL_IN_DOUBT, ...start);
+  const listed = rows.slice(0, LIMITS.inDoubtPaymentsListed);
+  const last = rows.length > listed.length ? listed.at(-1) : undefined;
+  const items = await Promise.all(listed.map((row) => toInDoubtPayment(keyring, row)));
+  return { items, cursor: last && encodeCursor(sanitizeInteger(last['in_doubt_since']), text(last, 'id')) };
+}
+
+/** Sorts before every time and id. */
+const BEFORE_ALL_IN_DOUBT = [Number.MIN_SAFE_INTEGER, ''] as const;
+
+async function toInDoubtPayment(keyring: Keyring, row: Row): Promise<InDoubtPayment> {
+  const tenant = toTenant(row);
+  const stored = await tryUnseal(keyring, tenant, row);
+  const [attempts, dueAt] = [sanitizeInteger(row['attempts']), sanitizeOptionalTime(row['due_at'])];
+  const { lastProblem } = stored?.reconciliation ?? {};
+  return { ...toListedPayment(row, stored), tenant, attempts, dueAt, lastProblem };
 }
 
 /** Counts those of one tenant, or of all. */

@@ -144,6 +144,23 @@ describe('a change in production under dual control', () => {
     assert.equal(await shownOf(noted), noted.map(({ cidr, note }) => `${cidr} (${note})`).join(', '));
   });
 
+  test('is rejected with more lines than an approver can be shown', async () => {
+    const summary = Array.from({ length: LIMITS.summaryLines + 1 }, (_, index) => ({
+      name: `line ${index}`,
+      value: '',
+    }));
+    const tenant = { account, environment: 'production' } as const;
+    const request = (lines: typeof summary) =>
+      service.console.approvals.requestByOperator(
+        tenant,
+        { action: 'payments.disable', summary: lines, body: '{}' },
+        OPERATOR,
+      );
+    await assert.rejects(request(summary), { code: 'not_possible', reason: 'approvalTooLarge' });
+    const id = await request(summary.slice(1));
+    assert.equal((await shownOne(ben, id)).summary.length, LIMITS.summaryLines);
+  });
+
   test('is listed with its first lines and the number of the others, and shown completely in its details', async () => {
     const short = await requestApproval(ana);
     const allowList = Array.from({ length: LIMITS.allowListEntries }, (_, index) => ({
@@ -187,7 +204,7 @@ describe('a change in production under dual control', () => {
   test('is listed in a bounded number of bytes, however large the change is', async () => {
     const approvals = service.console.approvals;
     const value = '\u4e00'.repeat(LIMITS.summaryCharacters);
-    const summary = Array.from({ length: LIMITS.summaryLines }, (_, line) => ({ name: `line ${line}`, value }));
+    const summary = Array.from({ length: 100 }, (_, line) => ({ name: `line ${line}`, value }));
     const call = { params: {}, body: '' };
     const request = { environment: 'production', action: 'key.create', summary, call } as const;
     let number = 0;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { approve, executeApproval, setDualControl, showApproval } from '../../console/wire/approvals.ts';
+import { approve, executeApproval, listApprovals, setDualControl, showApproval } from '../../console/wire/approvals.ts';
 import { listAudit } from '../../console/wire/audit.ts';
 import { refundPaymentManually, showPayment } from '../../console/wire/payments.ts';
 import { MINUTE } from '../../src/kernel/clock.ts';
@@ -10,6 +10,7 @@ import { startTestService, type TestService } from '../fixtures/test-service.ts'
 import { followOnRequest, order, PAYMENTS } from '../interface/payment-requests.ts';
 import { newCaller } from '../interface/vault-requests.ts';
 import { type AccountUser, assertRefused, newAccountUser, successData } from './account-user.ts';
+import { pathOf } from './console-client.ts';
 
 /** Approved operations on payments: each is executed at most once, whatever fails. */
 
@@ -85,8 +86,8 @@ describe('an approved refund', { timeout: 120_000 }, () => {
     }
   }
 
-  /** A payment, and an approved request of its owner to refund it. */
-  async function approvedRefund() {
+  /** A payment of an account under dual control, with two users who can approve. */
+  async function newPayment() {
     const { account, send } = await newCaller(service, { environment: 'production' });
     const request = { processor: 'simulator', settings: { 'timeout-ms': '10000', 'recovery-delay-ms': '0' } };
     await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
@@ -100,6 +101,12 @@ describe('an approved refund', { timeout: 120_000 }, () => {
     ];
     await owner.person.stepUp();
     successData(await owner.call(setDualControl, { body: { dual_control: true } }));
+    return { account, payment, owner, second, send };
+  }
+
+  /** A payment, and an approved request of its owner to refund it. */
+  async function approvedRefund() {
+    const { payment, owner, second, send } = await newPayment();
     const requested = await owner.call(refundPaymentManually, {
       params: { id: payment },
       body: { expected_operations: 1 },
@@ -135,6 +142,23 @@ describe('an approved refund', { timeout: 120_000 }, () => {
       const [row] = await service.core.database.read(atProcessor, payment);
       assert.equal(row?.['refunded'], refunded === '0.00' ? '0' : '12550');
     });
+
+  test('that is requested with an Idempotency-Key awaits one approval, wherever the process ends', async () => {
+    const { account, payment, owner } = await newPayment();
+    const path = pathOf(refundPaymentManually, { params: { account, environment: 'production', id: payment } });
+    const headers = { 'idempotency-key': 'refund-1' };
+    const request = () => owner.person.send('POST', path, { expected_operations: 1 }, headers);
+    const isLast = (unit: UnitOfWork): boolean => writesTo(unit, 'insert into approvals');
+    assert.equal((await interruptedAt({ isLast, at: 'after the commit' }, request)).status, 500);
+    // The claim of the key ends.
+    service.advance(MINUTE);
+    const { approval } = successData(await request());
+    const { approvals } = successData(await owner.call(listApprovals));
+    assert.deepEqual(
+      approvals.map(({ id }: { id: string }) => id),
+      [approval],
+    );
+  });
 
   const outcomesOf = async (owner: AccountUser, approval: string): Promise<string[]> => {
     const body = { target: `approval:${approval}`, action: 'approval.carried-out' };

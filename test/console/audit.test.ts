@@ -290,21 +290,38 @@ describe('the audit log in the console', { timeout: 120_000 }, () => {
     ends.at(-1)?.();
   });
 
-  test('one verification runs at a time for all users, and the next one when it has completed', async () => {
+  test('one verification of a log runs at a time, and the next one when it has completed', async () => {
+    const { database } = service.core;
+    for (const account of ['acct_one', undefined]) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const busy = withVerificationLock(database, account, () => promise);
+      await assert.rejects(
+        withVerificationLock(database, account, () => assert.fail('a second one ran')),
+        (error) => error instanceof Failure && error.code === 'unavailable' && error.reason === 'verificationRunning',
+      );
+      resolve();
+      await busy;
+      await assert.rejects(
+        withVerificationLock(database, account, () => Promise.reject(new Error('broken'))),
+        /broken/,
+      );
+      assert.equal(await withVerificationLock(database, account, () => Promise.resolve(7)), 7);
+    }
+  });
+
+  test('verifications of other accounts delay neither those of an account nor those of operators', async () => {
     const { database } = service.core;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const busy = withVerificationLock(database, () => promise);
-    await assert.rejects(
-      withVerificationLock(database, () => assert.fail('a second one ran')),
-      (error) => error instanceof Failure && error.code === 'unavailable',
-    );
+    const verifyOther = (number: number) => withVerificationLock(database, `acct_${number}`, () => promise);
+    const busy = Array.from({ length: LIMITS.verifiedAccounts - 1 }, (_, number) => verifyOther(number));
+    assert.equal(successData(await desk.call(verifyAudit)).ok, true);
+    busy.push(verifyOther(busy.length));
+    assertRefused(await desk.call(verifyAudit), 'unavailable');
+    assert.equal(successData(await operator.call(verifyServiceAudit)).ok, true);
     resolve();
-    await busy;
-    await assert.rejects(
-      withVerificationLock(database, () => Promise.reject(new Error('broken'))),
-      /broken/,
-    );
-    assert.equal(await withVerificationLock(database, () => Promise.resolve(7)), 7);
+    await Promise.all(busy);
+    const all = withVerificationLock(database, undefined, () => desk.call(verifyAudit));
+    assert.equal(successData(await all).ok, true);
   });
 
   test('a verification reports an intact log, and the position of the first fault', async () => {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { connect, type TLSSocket } from 'node:tls';
+import type { Definition } from '../../console/wire/definition.ts';
 import { listKeys, showKey } from '../../console/wire/keys.ts';
+import { showSession, signIn, signInByCode } from '../../console/wire/session.ts';
 import { LIMITS } from '../../src/kernel/limits.ts';
+import { eventually } from '../fixtures/eventually.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
-import { newPerson, pathOf, type UserClient } from './console-client.ts';
+import { type ConsoleClient, newClient, newPerson, pathOf, type UserClient } from './console-client.ts';
 
 let service: TestService;
 let account: string;
@@ -26,8 +29,21 @@ const keysPath = () => pathOf(listKeys, { params: params() });
 
 /** A connection that sends this number of calls at once, so that all of them are concurrent. */
 function sendAtOnce(number: number, path: string, whose = person): Promise<TLSSocket> {
-  const host = `localhost:${service.ports.console}`;
-  const call = `GET ${path} HTTP/1.1\r\nhost: ${host}\r\nuser-agent: test\r\ncookie: ${whose.cookie}\r\n\r\n`;
+  return send(`GET ${path} HTTP/1.1\r\n${headersOf(whose)}\r\n`.repeat(number));
+}
+
+/** A connection that sends a call whose body never arrives, so that it stays in progress. */
+function sendUnfinished({ path }: Definition, whose: ConsoleClient): Promise<TLSSocket> {
+  const origin = `https://localhost:${service.ports.console}`;
+  const ofBody = 'content-type: application/json\r\ncontent-length: 100\r\n';
+  const proof = `origin: ${origin}\r\nx-csrf-token: ${whose.csrf}\r\n`;
+  return send(`POST ${path} HTTP/1.1\r\n${headersOf(whose)}${proof}${ofBody}\r\n`);
+}
+
+const headersOf = ({ cookie }: ConsoleClient): string =>
+  `host: localhost:${service.ports.console}\r\nuser-agent: test\r\ncookie: ${cookie}\r\n`;
+
+function send(text: string): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       host: '127.0.0.1',
@@ -36,7 +52,7 @@ function sendAtOnce(number: number, path: string, whose = person): Promise<TLSSo
       ca: service.authority,
     });
     socket.once('error', reject);
-    socket.once('secureConnect', () => socket.write(call.repeat(number), () => resolve(socket)));
+    socket.once('secureConnect', () => socket.write(text, () => resolve(socket)));
   });
 }
 
@@ -83,6 +99,18 @@ describe('the concurrent calls of a user', () => {
     assert.deepEqual(new Set(others), new Set([200]));
     // Whatever was refused, all of them are over now.
     assert.deepEqual(new Set(await statusesAtOnce(MOST)), new Set([200]));
+  });
+
+  test('are not used up by a client that knows only the password', async () => {
+    const thief = newClient(service);
+    const { email, password } = person;
+    const given = await thief.call(signIn, { body: { email, password } });
+    assert.equal(given.status, 200, given.text);
+    thief.csrf = given.json.csrf_token;
+    const unfinished = await Promise.all(Array.from({ length: MOST }, () => sendUnfinished(signInByCode, thief)));
+    await eventually(async () => (await thief.call(showSession)).status === 429);
+    assert.equal((await person.call(showSession)).status, 200);
+    for (const socket of unfinished) socket.destroy();
   });
 
   test('end when the client disconnects, at any moment', async () => {

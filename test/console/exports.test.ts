@@ -219,6 +219,35 @@ describe('exports of lists', { timeout: 180_000 }, () => {
       assert.deepEqual(records.map(listed), Array(6).fill('everything'));
     });
 
+    test('have all payments with an unknown outcome, also beyond those that the list shows', async () => {
+      const operator = await newPerson(service, '', 'operator');
+      const own = await newMerchant(service, { 'timeout-ms': '300', 'recovery-delay-ms': '30000' });
+      const id = await own.opened('authorization', { amount: TIMES_OUT, triggers: '_inquiry_timeout_always' });
+      // All of them have the same time.
+      const copy = `insert into payments
+        (account, environment, id, processor, status, record, revision, attempts, created_at, in_doubt_since)
+        select account, environment, ?, processor, status, record, 1, 0, created_at, in_doubt_since from payments
+        where account = ?account and environment = 1 and id = ?`;
+      const rows = Array.from({ length: 2 * LIMITS.inDoubtPaymentsListed }, (_, index) => [
+        `${id}${index}`,
+        own.account,
+        id,
+      ]);
+      await service.core.database.commit({ writes: [{ sql: copy, rows }] });
+      const { in_doubt, has_more_in_doubt } = successData(await operator.call(listProcessors));
+      assert.deepEqual([in_doubt.length, has_more_in_doubt], [LIMITS.inDoubtPaymentsListed, true]);
+      const response = await operator.call(exportUnknownOutcomes, { body: { format: 'json', filter: {} } });
+      const { file, end } = fileOf(response);
+      const exported: { id: string; account: string }[] = JSON.parse(file);
+      assert.deepEqual(exported.slice(0, in_doubt.length), in_doubt);
+      const ids = exported.filter(({ account }) => account === own.account).map((row) => row.id);
+      assert.deepEqual(ids.toSorted(), [id, ...rows.map(([copied]) => copied)].toSorted());
+      assert.deepEqual(end, { rows: exported.length, limit: null });
+      const removal = { sql: 'delete from payments where account = ?account', rows: [[own.account]] };
+      await service.core.database.commit({ writes: [removal] });
+      assert.equal(successData(await operator.call(listProcessors)).has_more_in_doubt, false);
+    });
+
     test('of logs have the records of one account, whose log shows the export, or those of none', async () => {
       const operator = await newPerson(service, '', 'operator');
       const caller = await newCaller(service);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { listAudit } from '../../console/wire/audit.ts';
+import { OPERATOR } from '../../console/people/roles.ts';
+import { listAudit, listServiceAudit } from '../../console/wire/audit.ts';
 import {
   createAccount,
   disablePayments,
@@ -62,6 +63,28 @@ describe('accounts', () => {
     assert.equal(
       (await operator.call(sealAccount, { params: { id }, body: { name: 'Shop' } })).json.code,
       'not_possible',
+    );
+  });
+
+  test('that are sealed again have no pending invitation, which would bring in the second person', async () => {
+    const id = await service.newAccount('Shop');
+    const { invitations } = service.console.people;
+    const to = { account: id, role: 'owner', email: 'second@example.com' } as const;
+    await service.core.transactions.run({ origin: { actor: { type: 'operator' } } }, (transaction) =>
+      invitations.invite(transaction, to, OPERATOR),
+    );
+    const [pending] = await invitations.list(id);
+    const sql = 'update accounts set dual_control = 1 where id = ?';
+    await commitOrThrow(service.core.database, { writes: [write(sql, [id], 1)] });
+    await operator.stepUp();
+    assert.equal((await operator.call(sealAccount, { params: { id }, body: { name: 'Shop' } })).status, 200);
+    assert.equal((await service.core.accounts.find(id))?.dualControl, true);
+    assert.deepEqual(await invitations.list(id), []);
+    const body = { account: id, action: 'invitation.revoked' };
+    const { records } = (await operator.call(listServiceAudit, { body })).json;
+    assert.deepEqual(
+      records.map(({ targets }: { targets: string[] }) => targets),
+      [[`invitation:${pending?.id}`]],
     );
   });
 

@@ -15,6 +15,7 @@ import {
 import { LIMITS } from '../../src/kernel/limits.ts';
 import { Authenticator } from '../fixtures/authenticator.ts';
 import { startTestService, type TestService } from '../fixtures/test-service.ts';
+import { VISA } from '../interface/vault-requests.ts';
 import { type ConsoleClient, newClient, newPerson, signIn, type UserClient } from './console-client.ts';
 
 let service: TestService;
@@ -134,6 +135,22 @@ describe('signing in', () => {
       client.csrf = (await password(client, { email: ana.email, password: ana.password })).json.csrf_token;
       assert.equal((await client.call(signInByCode, { body: { code: typed } })).status, expected);
     }
+  });
+
+  test('the user that a client claims for a passkey is not recorded, because the text may be a card number', async () => {
+    const encode = (text: string): string => Buffer.from(text).toString('base64url');
+    const clientDataJSON = encode(JSON.stringify({ challenge: 'none' }));
+    const credential = { id: 'none', response: { userHandle: encode(VISA), clientDataJSON } };
+    const read = async (): Promise<string[]> =>
+      (await service.core.database.read('select record from journal')).map(({ record }) => String(record));
+    const countUnknown = (records: readonly string[]): number =>
+      records.filter((record) => record.includes('person_unknown')).length;
+    const before = countUnknown(await read());
+    const response = await newClient(service).call(signInByPasskeyOnly, { body: { credential } });
+    assert.deepEqual([response.status, response.json.code], [403, 'sign_in_refused']);
+    const records = await read();
+    assert.equal(countUnknown(records), before + 1);
+    assert.ok(records.every((record) => !record.includes(VISA)));
   });
 
   test('a missing field is reported, and entered values are not repeated', async () => {

@@ -10,7 +10,7 @@ export const auditRoutes: readonly Route[] = [
 
   route(verifyAudit, async (call) => {
     const { services, account } = call;
-    const verify = () => withVerificationLock(services.database, () => verifyLog(services, account));
+    const verify = () => withVerificationLock(services.database, account, () => verifyLog(services, account));
     return toVerificationView(await withAuditRead(call, verify));
   }),
 

@@ -151,7 +151,7 @@ const summarizeAttributes = (attributes: Partial<KeyAttributes>): SummaryLine[] 
   ]);
 };
 
-/** Lines for networks, beside the other attributes, within `LIMITS.summaryLines`. All networks fit without their notes. */
+/** Lines for networks with their notes; longer notes are left out. All networks fit without their notes. */
 const NETWORK_LINES = 92;
 
 /** Returns lines with every network, because an approver has to see all of them. */

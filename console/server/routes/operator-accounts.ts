@@ -70,7 +70,11 @@ export const operatorAccountRoutes: readonly Route[] = [
   }),
 
   route(sealAccount, async (call) => {
-    await call.services.accounts.suspend(call.transaction, (await getAccountOfPath(call)).id, call.body.name);
+    const { services, transaction, body } = call;
+    const { id } = await getAccountOfPath(call);
+    await services.accounts.suspend(transaction, id, body.name);
+    // The account has dual control now: pending links, which one user created, could bring in the second person.
+    await services.people.invitations.revokeAll(transaction, id);
     return { done: true };
   }),
 

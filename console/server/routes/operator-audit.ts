@@ -10,7 +10,7 @@ export const operatorAuditRoutes: readonly Route[] = [
 
   route(verifyServiceAudit, async (call) => {
     const { services } = call;
-    const verify = () => withVerificationLock(services.database, () => verifyLog(services));
+    const verify = () => withVerificationLock(services.database, undefined, () => verifyLog(services));
     return toVerificationView(await withAuditRead(call, verify));
   }),
 

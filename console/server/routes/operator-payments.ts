@@ -9,7 +9,7 @@ import { exportUnknownOutcomes } from '../../wire/exports.ts';
 import { listActivationRequests } from '../../wire/onboarding.ts';
 import { approveActivation, declineActivation, type enablePayments, listProcessors } from '../../wire/operator.ts';
 import { loadAccountFigures } from '../account-figures-store.ts';
-import { exportList } from '../list-export.ts';
+import { exportList, toExportedPage } from '../list-export.ts';
 import { toResultOrApproval } from '../operator-changes.ts';
 import { type AnyCall, type Route, route, streamRoute } from '../route.ts';
 import { parseSettingInput } from '../user-input.ts';
@@ -54,6 +54,7 @@ export const operatorPaymentRoutes: readonly Route[] = [
 
   route(listProcessors, async ({ services, now }) => {
     const { processors } = await loadAccountFigures(services.database, services.keyring, now);
+    const unknownOutcomes = await listUnknownOutcomes(services);
     return {
       processors: services.activations.processors.map((name) => ({
         name,
@@ -62,7 +63,8 @@ export const operatorPaymentRoutes: readonly Route[] = [
         sandbox_accounts: countAccounts(processors, 'sandbox', name),
         production_accounts: countAccounts(processors, 'production', name),
       })),
-      in_doubt: await listUnknownOutcomes(services),
+      in_doubt: unknownOutcomes.rows,
+      has_more_in_doubt: unknownOutcomes.next !== undefined,
     };
   }),
 
@@ -73,15 +75,17 @@ export const operatorPaymentRoutes: readonly Route[] = [
       scope: 'everything',
       columns: ['account', 'account_name', 'environment', 'id', 'processor', 'operation', 'status', 'since', 'problem'],
       codeFilters: [],
-      page: async () => ({ rows: await listUnknownOutcomes(call.services), next: undefined }),
+      page: (cursor) => listUnknownOutcomes(call.services, cursor),
     }),
   ),
 ];
 
-/** Returns the payments with an unknown outcome of all accounts, the oldest first. */
-async function listUnknownOutcomes(services: AnyCall['services']) {
+/** Returns a page of the payments with an unknown outcome of all accounts, the oldest first. */
+async function listUnknownOutcomes(services: AnyCall['services'], cursor?: string) {
   const names = await listAccountNames(services);
-  return (await listInDoubtPayments(services.database, services.keyring)).map(
+  const page = await listInDoubtPayments(services.database, services.keyring, cursor);
+  return toExportedPage(
+    page,
     ({ tenant, id, processor, operationInProgress, status, inDoubtSince, lastProblem, createdAt }) => ({
       ...tenant,
       account_name: names.get(tenant.account) ?? '',

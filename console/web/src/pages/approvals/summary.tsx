@@ -34,7 +34,8 @@ export function Summary({ lines }: { readonly lines: Approval['summary'] }) {
     const [, amount, currency] = /^([0-9.]+) ([A-Z]{3})$/.exec(value) ?? [];
     if (name === 'amount' && amount !== undefined && currency !== undefined)
       return <Money amount={amount} currency={currency} />;
-    return value in VALUE_TEXTS && textKey(name) === undefined
+    // The rest of a long value is user input as well, whatever it says.
+    return value in VALUE_TEXTS && !name.includes(' ') && textKey(name) === undefined
       ? t(VALUE_TEXTS[value as keyof typeof VALUE_TEXTS])
       : value;
   };

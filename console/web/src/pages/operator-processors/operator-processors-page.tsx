@@ -46,6 +46,9 @@ export function OperatorProcessorsPage() {
               {t('processors.inDoubtText')}
             </Text>
             <InDoubtTable payments={data.in_doubt} />
+            {data.has_more_in_doubt && (
+              <Text size="sm">{t('processors.moreInDoubt', { number: data.in_doubt.length })}</Text>
+            )}
           </Stack>
           <Stack gap="md">
             {data.processors.map((processor) => (

@@ -63,7 +63,7 @@ export const operator = {
     seal: 'Seal account',
     sealTitle: 'Seal this account again?',
     sealText:
-      'The account becomes suspended, and changes in production need two-person approval. No other value of the altered record is used. You can reactivate the account afterwards.',
+      'The account becomes suspended, and changes in production need two-person approval. Pending invitation links are revoked. No other value of the altered record is used. You can reactivate the account afterwards.',
     sealName: 'Name',
     sealNameHint: 'The name in the altered record. Correct it if it is wrong.',
     sealed: 'Account sealed. It is suspended.',
@@ -147,6 +147,7 @@ export const operator = {
     inDoubt: 'Unknown outcomes',
     inDoubtText:
       'Payments whose outcome is unknown. cardvault keeps checking. Act when a payment stays here for more than an hour.',
+    moreInDoubt: 'There are more. The list shows the {{number}} oldest; the export has all of them.',
     inDoubtColumns: {
       account: 'Account',
       environment: 'Environment',

@@ -64,7 +64,7 @@ export const operator: typeof english = {
     seal: 'Sellar cuenta',
     sealTitle: '¿Sellar esta cuenta de nuevo?',
     sealText:
-      'La cuenta queda suspendida y los cambios en producción requieren la aprobación de dos personas. No se usa ningún otro valor de los datos alterados. Después puede reactivar la cuenta.',
+      'La cuenta queda suspendida y los cambios en producción requieren la aprobación de dos personas. Se revocan los enlaces de invitación pendientes. No se usa ningún otro valor de los datos alterados. Después puede reactivar la cuenta.',
     sealName: 'Nombre',
     sealNameHint: 'El nombre en los datos alterados. Corríjalo si es incorrecto.',
     sealed: 'Se selló la cuenta. Está suspendida.',
@@ -148,6 +148,7 @@ export const operator: typeof english = {
     inDoubt: 'Resultados desconocidos',
     inDoubtText:
       'Pagos cuyo resultado se desconoce. cardvault sigue consultando. Actúe cuando un pago lleve aquí más de una hora.',
+    moreInDoubt: 'Hay más. La lista muestra los {{number}} más antiguos; la exportación los contiene todos.',
     inDoubtColumns: {
       account: 'Cuenta',
       environment: 'Entorno',

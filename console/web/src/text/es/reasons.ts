@@ -215,6 +215,8 @@ export const reasons: Readonly<Record<Reason, string>> = {
     'La aprobación de dos personas necesita dos usuarios que puedan aprobar cambios. Invite primero a un propietario o a un desarrollador.',
 
   verificationRunning: 'El registro de auditoría ya se está verificando. Vuelva a intentarlo cuando termine.',
+  tooManyVerifications:
+    'Otras cuentas están verificando sus registros de auditoría. Vuelva a intentarlo en unos minutos.',
   emailHasSignIn: 'Este correo electrónico ya tiene acceso. Inicie sesión y abra el enlace de nuevo.',
   emailTaken: 'Otro usuario tiene este correo electrónico.',
   emailConfirmed: 'Este correo electrónico está confirmado.',
