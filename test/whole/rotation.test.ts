@@ -681,6 +681,25 @@ test('digests of API keys are replaced when the keys are used', { timeout: 60_00
   }
 });
 
+test('an emergency replaces the key of sensitive authentication data while its rotation waits for captures', async () => {
+  const vault = new RotatingVault();
+  try {
+    const core = await vault.open();
+    const services = vault.services(core);
+    const purpose = 'sensitive-authentication-data';
+    await core.keyring.sealer({ account: '', environment: 'sandbox' }, purpose, 1);
+    const start = async (replacesSad: boolean) => startDataRotations(services, ORIGIN, { purpose }, { replacesSad });
+    const [first] = await start(false);
+    assert.ok(first !== undefined && !first.isContinued);
+    const [second] = await start(false);
+    assert.deepEqual(second, { ...first, isContinued: true });
+    const [third] = await start(true);
+    assert.deepEqual(third, { ...first, version: first.version + 1 });
+  } finally {
+    await vault.end();
+  }
+});
+
 test('a destroyed key is dropped from memory also after the clock was set back', { timeout: 60_000 }, async () => {
   const vault = new RotatingVault();
   try {
@@ -744,6 +763,11 @@ for (const [what, begin] of [
     async (services: ReturnType<RotatingVault['services']>) => {
       await startDataRotations(services, ORIGIN, {});
       await startDigestRotations(services, ORIGIN, { purpose: 'row-macs' });
+      const { keyring } = services;
+      const { rewrap } = keyring;
+      keyring.rewrap = () => assert.fail('interrupted');
+      await assert.rejects(rotateWrappingKey(services, ORIGIN, 'sandbox'), /interrupted/);
+      keyring.rewrap = rewrap;
     },
   ],
 ] as const)

@@ -4,12 +4,14 @@ import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
+  existsSync,
   linkSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +19,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { CustodyError, deriveKey, expandKey, extractKey } from '../custody.ts';
 import { createRootKey, keyFileCustody, readRootKey } from './key-file.ts';
-import { previousPath } from './replacement.ts';
+import { previousPath, removeRemains } from './replacement.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'cardvault-custody-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -234,6 +236,20 @@ describe('the custody of a key file', () => {
     const text = readFileSync(path, 'utf8').trim();
     await keyFileCustody(path).replaceRootKey(newKey());
     assert.equal(await former(path), text);
+  });
+
+  it('is kept when its file is a link, and a crash within a replacement left a second one', () => {
+    const path = newPath();
+    createRootKey(path);
+    const link = `${path}.link`;
+    symlinkSync(path, link);
+    linkSync(link, previousPath(link));
+    const text = readFileSync(path, 'utf8');
+    removeRemains(link);
+    assert.ok(!existsSync(previousPath(link)));
+    symlinkSync(path, previousPath(link));
+    keyFileCustody(link).finishReplacement();
+    assert.deepEqual([existsSync(previousPath(link)), readFileSync(path, 'utf8')], [false, text]);
   });
 
   it('has no former key after a crash within its destruction, and replaces the key again', async () => {
