@@ -67,7 +67,13 @@ export const listHeadsOfLane = (database: Database, lane: number): AsyncGenerato
  * Returns the newest record of every chain, ordered by account and lane. Stored elsewhere, they show later whether an
  * end was cut off.
  */
-export async function* listChainHeads(database: Database): AsyncGenerator<StoredHead> {
+export async function* listChainHeads(database: Database): AsyncGenerator<Head> {
+  for await (const { account, lane, sequence, hash } of listStoredHeads(database))
+    yield { account, lane, sequence, hash };
+}
+
+/** Returns the same with their seals. */
+export async function* listStoredHeads(database: Database): AsyncGenerator<StoredHead> {
   const start: Chain = { account: '', lane: 0 };
   const read = ({ account, lane }: Chain): Promise<Row[]> => database.read(HEADS, account, lane, HEADS_PAGE);
   for await (const heads of readPages(start, (last: StoredHead): Chain => last, toHead, read, HEADS_PAGE)) yield* heads;

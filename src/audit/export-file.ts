@@ -13,7 +13,7 @@ import {
   parseAnnouncement,
 } from '../storage/journal.ts';
 import { type Beginnings, beginningOf, loadBeginnings } from './beginnings.ts';
-import { findLastBefore, findSealedHead, listChainHeads, readChain, type StoredHead } from './chain-reader.ts';
+import { findLastBefore, findSealedHead, listStoredHeads, readChain, type StoredHead } from './chain-reader.ts';
 import { loadVaultId } from './checkpoints.ts';
 import { DurableLines } from './durable-lines.ts';
 import {
@@ -205,7 +205,7 @@ async function writeChains(
   const known = new Set(beginnings.heads.keys());
   const ranges: ChainRange[] = [];
   let records = 0;
-  for await (const head of listChainHeads(parts.database)) {
+  for await (const head of listStoredHeads(parts.database)) {
     const isWanted = account === undefined || head.account === account;
     // The announcements of one account are in the chains of no account, which such an export does not contain.
     const isKnown = head.account === '' || account !== undefined || known.has(formatChain(head));
@@ -236,7 +236,7 @@ async function writeChain(
   const head = await findSealedHead(database, journalKey, stored);
   if (head === undefined) throw alteredAt(stored, stored.sequence);
   const beginning = beginnings.heads.get(formatChain(head)) ?? emptyHead(head.account, head.lane);
-  // Of a head that was read again, records behind the one of the list may announce chains that the list lacks.
+  // When the head was read again, records behind the one of the list may announce chains that the list lacks.
   const last = Math.min(await cut.findEnd(stored), stored.sequence);
   let start = beginning;
   let previous = beginning;
