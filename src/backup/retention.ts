@@ -48,9 +48,15 @@ export async function removeOldBackups(
   return { removed, missing: here.filter((backup) => !present.includes(backup)) };
 }
 
-/** True when the file is the one that was written. */
-const isUnchanged = async ({ file, bytes, sha256 }: StoredBackup): Promise<boolean> =>
-  statSync(file).size === bytes && (await digestFile(file)).sha256 === sha256;
+/** True when the file is the one that was written; false also when it cannot be read: such a file stays, and hinders no other. */
+async function isUnchanged({ file, bytes, sha256 }: StoredBackup): Promise<boolean> {
+  try {
+    return statSync(file).size === bytes && (await digestFile(file)).sha256 === sha256;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return false;
+  }
+}
 
 /** Records that a backup exists no longer: keys that only it needs may then be destroyed. */
 export const recordEnd = (

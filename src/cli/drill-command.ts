@@ -251,7 +251,7 @@ async function checkVault(vault: RestoredVault, clock: () => number, options: Se
 
 /**
  * The row of a backup that this vault does not know is added, so that its drill counts. The fault of a file that could not be
- * read belongs to the newest backup that was written to its path.
+ * read, and is not the one that was written, belongs to the newest backup that was written to its path.
  */
 async function record(
   tools: CliContext,
@@ -266,7 +266,10 @@ async function record(
   const { file, backup, fault, checks } = report;
   const digest = await digestFile(file);
   const origin = tools.operatorOrigin();
-  const id = backup === undefined ? recorded.findLast((each) => each.file === file)?.id : backup.identity?.id;
+  // A file with the digest that was recorded is whole: the identity was the wrong one, or this machine failed.
+  const owner = recorded.findLast((each) => each.file === file);
+  const damaged = owner?.sha256 === digest.sha256 ? undefined : owner?.id;
+  const id = backup === undefined ? damaged : backup.identity?.id;
   await core.transactions.run({ origin }, (transaction) => {
     if (backup?.identity !== undefined) {
       const { createdAt, rootKey } = backup.identity;

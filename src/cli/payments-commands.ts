@@ -93,7 +93,13 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
     .action(({ json }: { json?: boolean }) =>
       withCore(tools, async ({ database, keyring }) => {
         const { listInDoubtPayments } = await import('../payments/payment-queries.ts');
-        const inDoubt = (await listInDoubtPayments(database, keyring)).items.map(toInDoubtView);
+        const inDoubt: ReturnType<typeof toInDoubtView>[] = [];
+        for (let cursor: string | undefined; ; ) {
+          const page = await listInDoubtPayments(database, keyring, cursor);
+          inDoubt.push(...page.items.map(toInDoubtView));
+          cursor = page.cursor;
+          if (cursor === undefined) break;
+        }
         const table = formatTable(IN_DOUBT_COLUMNS, inDoubt.map(toInDoubtRow));
         printResult(tools, json, inDoubt, inDoubt.length === 0 ? 'no payment has an unknown outcome' : table);
       }),

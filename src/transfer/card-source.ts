@@ -199,9 +199,9 @@ function parseCsvHead(text: string): readonly CardField[] {
 }
 
 /**
- * A record whose quoted field never ends, or that is malformed on a later line, has one faulty line: the first. The others are
- * read as records of their own, so that no line is lost. A record that is well formed is never read in another way: a text in
- * its quotes is no card.
+ * A record whose quoted field never ends, or that is no CSV on a later line, has one faulty line: the first. The others are
+ * read as records of their own, so that no line is lost. A record that is well formed is never read in another way, because a text in
+ * its quotes is no card: when it has a fault, each of its lines has one, because two stray quotes may have made it.
  */
 class CsvParser implements LineParser {
   readonly format = 'csv';
@@ -239,9 +239,16 @@ class CsvParser implements LineParser {
       return NONE;
     }
     const cells = state === 'complete' ? parseCsvRecord(record.text) : undefined;
-    if (cells?.length !== this.#columns.length) return this.#reject(record, 'not_csv');
+    if (cells === undefined) return this.#reject(record, 'not_csv');
     this.#open = undefined;
-    return [{ number: record.number, parsed: this.#parseCells(cells) }];
+    const parsed = cells.length === this.#columns.length ? this.#parseCells(cells) : lineFault('not_csv');
+    const others = 'fault' in parsed ? record.text.split(LINE_FEED).slice(1) : [];
+    return [
+      { number: record.number, parsed },
+      ...others.flatMap((text, index) =>
+        text === '' ? [] : [{ number: record.number + 1 + index, parsed: lineFault('not_csv') }],
+      ),
+    ];
   }
 
   /**

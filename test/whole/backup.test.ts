@@ -250,6 +250,15 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
         assert.match(text, new RegExp(`^${metric} [0-9.e-]+$`, 'm'));
     });
 
+    test('has no fault when the identity of a drill is another one', { skip }, async () => {
+      const first = inFolder('backups', 'first.age');
+      const drilled = (await done('backup', 'list')).find(({ file }: { file: string }) => file === first);
+      const report = await run('drill', '--identity', stranger.file, '--from', first, '--json');
+      assert.ok(report.code === 1 && /the identity does not open it/.test(report.json.fault), report.out);
+      const listed = (await done('backup', 'list')).find(({ file }: { file: string }) => file === first);
+      assert.deepEqual([listed.drill_fault, listed.drilled_at], [null, drilled.drilled_at]);
+    });
+
     test('is drilled on a machine that has the root key alone', async () => {
       mkdirSync(inFolder('alone'));
       copyFileSync(inFolder('data', 'root.key'), inFolder('alone', 'root.key'));
@@ -410,6 +419,19 @@ for (const kind of ['SQLite', 'PostgreSQL'] as const) {
           [newest.id, true],
         ],
       );
+      // A file that cannot be read stays, and hinders nothing: reading this one fails.
+      renameSync(file, inFolder('readable.age'));
+      symlinkSync('/proc/self/mem', file);
+      await service.core.database.commit({
+        writes: [{ sql: 'update backups set bytes = 0 where id = ?', rows: [[newer.id]] }],
+      });
+      assert.deepEqual((await create(join(folder, '2b.age'), '2')).removed, []);
+      rmSync(file);
+      rmSync(join(folder, '2b.age'));
+      renameSync(inFolder('readable.age'), file);
+      await service.core.database.commit({
+        writes: [{ sql: 'update backups set bytes = ? where id = ?', rows: [[newer.bytes, newer.id]] }],
+      });
       const there = await failed(settings, 'backup', 'end', newer.id);
       assert.match(there.error, /still exists; delete it first/);
       assert.equal((await done('backup', 'end', moved.id)).ended, true);
