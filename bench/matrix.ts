@@ -47,7 +47,7 @@ export function selected(settings: MatrixSettings): { requests: readonly Request
 
 /** Returns how long a measurement takes, roughly, in seconds. */
 export function estimateSeconds(settings: MatrixSettings): number {
-  const { rounds, seconds, connections, databases, openSeconds, warmRequests, warmSeconds } = settings;
+  const { rounds, seconds, connections, databases, openSeconds, settleSeconds, warmRequests, warmSeconds } = settings;
   const { requests, isEchoed } = selected(settings);
   const sides = databases.length;
   const inRounds = (rounds + 1) * seconds * connections.length;
@@ -56,7 +56,7 @@ export function estimateSeconds(settings: MatrixSettings): number {
   const open = connections.includes(USUAL_CONNECTIONS) ? openSeconds * sides * requests.length : 0;
   const echo = isEchoed ? inRounds * 2 : 0;
   const warm = warmRequests > 0 ? (warmSeconds / 2) * sides * requests.length : 0;
-  return 30 + weights.reduce((sum, weight) => sum + weight, 0) * inRounds + echo + open + warm;
+  return settleSeconds + 10 + weights.reduce((sum, weight) => sum + weight, 0) * inRounds + echo + open + warm;
 }
 
 /** Runs the matrix, and is done with one number of connections before it begins with the next. */

@@ -46,12 +46,12 @@ const DEFAULTS = {
   },
   short: {
     rounds: 2,
-    seconds: 0.5,
+    seconds: 0.4,
     connections: '64',
     databases: ['sqlite'],
-    warmRequests: 2500,
-    warmSeconds: 1.2,
-    openSeconds: 0.5,
+    warmRequests: 2000,
+    warmSeconds: 0.8,
+    openSeconds: 0.4,
     settleSeconds: 4,
   },
   growth: { rounds: 6, seconds: 2 },
@@ -164,7 +164,7 @@ async function measureAll(): Promise<Results> {
     return { import: { conditions, ...(await measureImport(settings, print)) } };
   }
   const settings = matrixSettings();
-  print(`this takes about ${Math.ceil(estimateSeconds(settings) / 60)} minutes`);
+  print(`this takes about ${Math.max(1, Math.round(estimateSeconds(settings) / 60))} minutes`);
   return { matrix: { conditions, ...(await measureMatrix(settings, print)) } };
 }
 
