@@ -146,15 +146,20 @@ for (const { name, around } of ENDPOINTS)
     const id = await me.capture({ card: PAN, exp: '12/29', cvv: '957' }, 1);
     const headers = keyed();
     const body = around(`{{${id}:transaction|extract:cvv}}`);
+    // Chores may delete expired responses of the tests before this one meanwhile, so identifiers are compared, not counts.
+    const identifiersStored = async (): Promise<string[]> => {
+      const sql = 'select id from idempotency where response is not null';
+      return (await service.core.database.read(sql)).map((row) => String(row['id']));
+    };
     const first = await me[name](body, headers);
     proxied(first);
-    const stored = await service.core.database.read('select response from idempotency where response is not null');
+    const earlier = new Set(await identifiersStored());
     const again = await me[name](body, headers);
     assert.deepEqual([again.status, isReplay(again)], [200, false]);
     assert.equal(again.text === first.text, name === 'hash');
-    assert.equal(
-      (await service.core.database.read('select response from idempotency where response is not null')).length,
-      stored.length,
+    assert.deepEqual(
+      (await identifiersStored()).filter((stored) => !earlier.has(stored)),
+      [],
     );
     service.advance(120_000);
     assertRefused(await me[name](body, headers), /no such capture/);
