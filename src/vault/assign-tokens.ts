@@ -55,6 +55,11 @@ interface AssignmentOptions {
   readonly now: number;
   /** The same as `Transaction.attempt`. */
   readonly attempt: number;
+  /**
+   * True where a deletion of unused tokens may be in progress: the tokens that cards have already are written again, so
+   * that one of the two conflicts.
+   */
+  readonly rewritesAll: boolean;
 }
 
 /**
@@ -143,7 +148,8 @@ class TokenAssignment {
   }
 
   #update({ token }: CardEntry, { token: before, revision }: StoredToken): void {
-    if (token === undefined || toTokenRecord(before) === toTokenRecord(token)) return;
+    if (token === undefined) return;
+    if (!this.#options.rewritesAll && toTokenRecord(before) === toTokenRecord(token)) return;
     this.updates.push({ token, before, revision });
   }
 

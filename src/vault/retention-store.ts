@@ -42,7 +42,7 @@ export const TABLES: readonly Table[] = [
 
 const COLUMNS = 'revision, record, acts_at, announced';
 const FIND = `select ${COLUMNS} from retention_rules where account = ?account and environment = ?environment`;
-const LIST = 'select account, environment from retention_rules order by account, environment';
+const LIST = 'select account, environment, acts_at from retention_rules order by account, environment';
 const LIST_DUE = 'select account, environment from retention_rules where acts_at <= ? order by account, environment';
 const INSERT = `insert into retention_rules (account, environment, revision, record, acts_at, announced)
   values (?account, ?environment, 1, ?, ?, ?) on conflict do nothing`;
@@ -188,9 +188,19 @@ export function lockUnusedTokens(
   return write(lockUnusedSql(slots.length), values, 1);
 }
 
+/** The tenant of a rule, and when it deletes tokens; undefined while no deletion is announced. */
+interface ListedRule {
+  readonly tenant: Tenant;
+  readonly actsAt: number | undefined;
+}
+
+/** Returns all rules, without their records: a time that was altered in the database is returned as it is. */
+export const listRules = async (database: Database): Promise<ListedRule[]> =>
+  (await database.read(LIST)).map((row) => ({ tenant: toTenant(row), actsAt: integerOrNull(row, 'acts_at') }));
+
 /** Returns the tenants that have a rule. */
 export const listRuledTenants = async (database: Database): Promise<Tenant[]> =>
-  (await database.read(LIST)).map(toTenant);
+  (await listRules(database)).map(({ tenant }) => tenant);
 
 /** Returns the tenants of which tokens are to be deleted at this time. */
 export const listDueTenants = async (database: Database, now: number): Promise<Tenant[]> =>

@@ -1,12 +1,18 @@
+import { MINUTE } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { toOwnMemory } from '../kernel/own-memory.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import { listRuledTenants, toDay, upsertUses } from './retention-store.ts';
+import { listRules, toDay, upsertUses } from './retention-store.ts';
+
+/** Uses are stored at once from this long before a deletion: clocks differ, and rules are read every few seconds. */
+const AHEAD_MS = MINUTE;
 
 interface TenantUses {
   readonly tenant: Tenant;
+  /** When tokens of the tenant are deleted; undefined while no deletion is announced. */
+  actsAt: number | undefined;
   /** Tokens whose use was written today. */
   readonly written: Set<string>;
   readonly pending: Set<string>;
@@ -15,7 +21,8 @@ interface TenantUses {
 /**
  * Records on which day tokens were last used, for tenants with a retention rule; others cost one search of a map. A use
  * is noted in memory and written within seconds, apart from the transaction of the request, once a day for each token.
- * The end of a process without a stop loses the uses of the last seconds.
+ * The end of a process without a stop loses the uses of the last seconds. While tokens of the tenant are deleted, a use is
+ * written before the request continues, so that a token that was returned is not deleted afterwards.
  */
 export class TokenUses {
   readonly #database: Database;
@@ -29,14 +36,23 @@ export class TokenUses {
     this.#time = options.time;
   }
 
-  /** Notes the use of tokens of a tenant, now. */
-  note(tenant: Tenant, tokens: Iterable<string>): void {
-    if (this.#tenants.size === 0) return;
+  /** True while tokens of the tenant are deleted, or will be soon. */
+  isDeleting(tenant: Tenant): boolean {
+    const actsAt = this.#tenants.get(tenantKey(tenant))?.actsAt;
+    return actsAt !== undefined && actsAt <= this.#time.steadyNow() + AHEAD_MS;
+  }
+
+  /** Notes the use of tokens of a tenant, now. While its tokens are deleted, returns a promise that resolves when the use is stored. */
+  note(tenant: Tenant, tokens: Iterable<string>): Promise<void> | undefined {
+    if (this.#tenants.size === 0) return undefined;
     const uses = this.#tenants.get(tenantKey(tenant));
-    if (uses === undefined) return;
+    if (uses === undefined) return undefined;
     this.#startDay();
-    for (const token of tokens)
-      if (!(uses.written.has(token) || uses.pending.has(token))) uses.pending.add(toOwnMemory(token));
+    const used: string[] = [];
+    for (const token of tokens) if (!uses.written.has(token)) used.push(token);
+    if (this.isDeleting(tenant)) return this.#store(uses, used);
+    for (const token of used) if (!uses.pending.has(token)) uses.pending.add(toOwnMemory(token));
+    return undefined;
   }
 
   /** Writes what was noted, and reads which tenants have a rule; call it every few seconds. */
@@ -47,27 +63,33 @@ export class TokenUses {
   }
 
   async #readTenants(): Promise<void> {
-    const tenants = await listRuledTenants(this.#database);
-    const names = new Set(tenants.map(tenantKey));
+    const rules = await listRules(this.#database);
+    const names = new Set(rules.map(({ tenant }) => tenantKey(tenant)));
     for (const name of this.#tenants.keys()) if (!names.has(name)) this.#tenants.delete(name);
-    for (const tenant of tenants) {
+    for (const { tenant, actsAt } of rules) {
       const name = tenantKey(tenant);
-      if (!this.#tenants.has(name)) this.#tenants.set(name, { tenant, written: new Set(), pending: new Set() });
+      const known = this.#tenants.get(name);
+      if (known !== undefined) known.actsAt = actsAt;
+      else this.#tenants.set(name, { tenant, actsAt, written: new Set(), pending: new Set() });
     }
   }
 
-  async #write({ tenant, written, pending }: TenantUses): Promise<void> {
-    const day = this.#day;
+  async #write(uses: TenantUses): Promise<void> {
+    const { pending } = uses;
     while (pending.size > 0) {
       const tokens = firstOf(pending, LIMITS.rowsPerSweep);
-      await this.#database.commit({ account: tenant.account, writes: [upsertUses(tenant, tokens, day)] });
-      // Forgotten uses of this day are written again, which changes nothing.
-      if (written.size > LIMITS.rememberedTokenUses) written.clear();
-      for (const token of tokens) {
-        pending.delete(token);
-        if (day === this.#day) written.add(token);
-      }
+      await this.#store(uses, tokens);
+      for (const token of tokens) pending.delete(token);
     }
+  }
+
+  async #store({ tenant, written }: TenantUses, tokens: readonly string[]): Promise<void> {
+    if (tokens.length === 0) return;
+    const day = this.#day;
+    await this.#database.commit({ account: tenant.account, writes: [upsertUses(tenant, tokens, day)] });
+    // Forgotten uses of this day are written again, which changes nothing.
+    if (written.size > LIMITS.rememberedTokenUses) written.clear();
+    if (day === this.#day) for (const token of tokens) written.add(toOwnMemory(token));
   }
 
   #startDay(): void {

@@ -22,6 +22,8 @@ const RESERVED_AFTER_DELETION_MS = 30 * DAY;
 /** Each takes up to 200 kB for the digests of a busy tenant. Reading its keys again costs less than a request. */
 const MAX_CACHED_STORES = 2000;
 
+type Uses = Pick<TokenUses, 'note' | 'isDeleting'>;
+
 export interface Deletion {
   readonly token: string;
   readonly deleted: boolean;
@@ -33,7 +35,7 @@ export class Vault {
   readonly #keyring: Keyring;
   readonly #time: TrustedTime;
   readonly #random: Random;
-  readonly #uses: Pick<TokenUses, 'note'> | undefined;
+  readonly #uses: Uses | undefined;
   readonly #stores: Cache<string, TokenStore>;
   readonly #outbox: Outbox | undefined;
 
@@ -45,7 +47,7 @@ export class Vault {
     /** Absent where no webhooks are written. */
     outbox?: Outbox | undefined;
     /** Records the last use of tokens; absent: uses are not recorded. */
-    tokenUses?: Pick<TokenUses, 'note'>;
+    tokenUses?: Uses;
   }) {
     const clock = (): number => options.time.steadyNow();
     this.#stores = new Cache({ clock, max: MAX_CACHED_STORES, ttlMs: Number.POSITIVE_INFINITY });
@@ -64,7 +66,9 @@ export class Vault {
   async tokenize(transaction: Transaction, tenant: Tenant, request: Tokenization): Promise<TokenizationResult[]> {
     const store = await this.#store(tenant);
     const { now, attempt } = transaction;
-    const { results, inserts, updates } = await assignTokens(store, request, { random: this.#random, now, attempt });
+    const rewritesAll = this.#uses?.isDeleting(tenant) ?? false;
+    const options = { random: this.#random, now, attempt, rewritesAll };
+    const { results, inserts, updates } = await assignTokens(store, request, options);
     const seal = await this.#keyring.sealer(tenant, 'tokens', inserts.length + updates.length);
     const format = request.persistent ? request.format : undefined;
     const inserted =
@@ -76,7 +80,7 @@ export class Vault {
     transaction.count(tenant, TOKENS_CREATED, inserts.length);
     // New tokens were used by their creation.
     if (inserts.length < results.length)
-      this.#uses?.note(
+      await this.#uses?.note(
         tenant,
         results.flatMap(({ token }) => token?.token ?? []),
       );
@@ -87,7 +91,7 @@ export class Vault {
   async inspect(tenant: Tenant, token: string): Promise<Token> {
     const found = await (await this.#store(tenant)).find(token);
     if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
-    this.#uses?.note(tenant, [token]);
+    await this.#uses?.note(tenant, [token]);
     return found.token;
   }
 
@@ -118,7 +122,7 @@ export class Vault {
         detail: { use: usage },
       });
     }
-    this.#uses?.note(tenant, detokenized.keys());
+    await this.#uses?.note(tenant, detokenized.keys());
     return detokenized;
   }
 

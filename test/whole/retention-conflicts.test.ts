@@ -135,7 +135,29 @@ for (const kind of ['sqlite', 'postgres'] as const) {
         assert.equal(returned, first);
       });
 
-      test(`leaves a token that is used ${when}, and deletes the others`, async () => {
+      test(`leaves a token that is returned for its card as it was ${when}, and deletes the others`, async () => {
+        await owner.readRules();
+        let returned: string | undefined;
+        interrupt(moment, async () => {
+          returned = await owner.tokenize(pan, 'Ana Lopez');
+        });
+        await assertOnlySecondDeleted();
+        assert.equal(returned, first);
+      });
+
+      test(`leaves a token that is inspected ${when}, and deletes the others`, async () => {
+        await owner.readRules();
+        interrupt(moment, () => owner.inspect(first));
+        await assertOnlySecondDeleted();
+      });
+
+      test(`leaves a token that is read for a placeholder ${when}, and deletes the others`, async () => {
+        await owner.readRules();
+        interrupt(moment, () => owner.detokenize(first));
+        await assertOnlySecondDeleted();
+      });
+
+      test(`leaves a token whose use is written ${when}, and deletes the others`, async () => {
         interrupt(moment, () => owner.use(first));
         await assertOnlySecondDeleted();
       });
