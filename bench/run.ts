@@ -15,6 +15,7 @@ import { measureRotation } from './rotation.ts';
 import { withSection } from './sections.ts';
 import { measureSizes, sizeSection } from './sizes.ts';
 import { measureSoak } from './soak.ts';
+import { measureTails, tailSection } from './tails.ts';
 import { measureThreads, threadSection } from './threads.ts';
 
 /** `npm run bench`: measures, prints the tables, and writes them at the end of a whole measurement. `bench/README.md` explains it. */
@@ -26,6 +27,7 @@ const USAGE = `usage: npm run bench -- [--short] [--only PART] [--database sqlit
        npm run bench -- --request-log [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --card-form [SESSIONS,SESSIONS] [--database sqlite|postgres] [--rounds N] [--seconds N]
        npm run bench -- --beside [--rounds N] [--seconds N]
+       npm run bench -- --tails [--only PART] [--rounds N] [--seconds N]
        npm run bench -- --threads [--rounds N] [--seconds N]
        npm run bench -- --sizes [CARDS]
        npm run bench -- --memory [--rounds N] [--seconds N]
@@ -60,6 +62,7 @@ const DEFAULTS = {
   rotation: { rounds: 10, seconds: 3 },
   cardForm: { rounds: 8, seconds: 5, sessions: '200,100,50', workers: [1, 2] },
   beside: { rounds: 8, seconds: 5 },
+  tails: { rounds: 5, seconds: 3, warmSeconds: 3 },
   threads: { rounds: 5, seconds: 2, workers: [1, 2, 4] },
   memory: { rounds: 3, seconds: 6, settleSeconds: 10, workers: [1, 2, 3, 4] },
 };
@@ -84,6 +87,7 @@ function parse() {
         'request-log': { type: 'boolean', default: false },
         'card-form': { type: 'boolean', default: false },
         memory: { type: 'boolean', default: false },
+        tails: { type: 'boolean', default: false },
         threads: { type: 'boolean', default: false },
         beside: { type: 'boolean', default: false },
         sizes: { type: 'boolean', default: false },
@@ -200,6 +204,11 @@ async function reportBeside(): Promise<never> {
   return reportSection('beside', besideSection(figures, conditionsNow(new Date())));
 }
 
+async function reportTails(): Promise<never> {
+  const settings = { ...DEFAULTS.tails, ...roundsOf(DEFAULTS.tails), only: values.only };
+  return reportSection('tails', tailSection(await measureTails(settings, print), conditionsNow(new Date())));
+}
+
 async function reportThreads(): Promise<never> {
   const figures = await measureThreads({ ...DEFAULTS.threads, ...roundsOf(DEFAULTS.threads) }, print);
   return reportSection('threads', threadSection(figures, conditionsNow(new Date())));
@@ -221,6 +230,7 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal
 if (values['request-log']) await reportRequestLog();
 if (values['card-form']) await reportCardForm();
 if (values.memory) await reportMemory();
+if (values.tails) await reportTails();
 if (values.threads) await reportThreads();
 if (values.beside) await reportBeside();
 if (values.sizes) await reportSizes();

@@ -69,13 +69,14 @@ export class Testbed {
     process.on('exit', this.#onExit);
   }
 
-  /** Starts the service over SQLite, or over the database of this address. */
+  /** Starts the service over SQLite, or over the database of this address. `folder`: where its files are. */
   async startService(
     name: string,
     database?: { readonly address: string; readonly server: DatabaseServer },
     variables?: Readonly<Record<string, string>>,
+    folder = this.directory,
   ) {
-    const service = await Service.start(join(this.directory, name), database?.address ?? '', variables);
+    const service = await Service.start(join(folder, name), database?.address ?? '', variables);
     this.#services.push(service);
     const target: Target = {
       ...{ name, port: service.port, secrets: service.secrets },

@@ -1,0 +1,165 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Conditions, type DatabaseName, median } from './figures.ts';
+import { ECHO, type Request, requestNamed } from './requests.ts';
+import { aligned, type Table } from './table.ts';
+import { type Round, type Target, Testbed } from './testbed.ts';
+
+/**
+ * What makes the slowest of a hundred requests slow: the same requests, in the same rounds, at services that each leave out one
+ * of the causes. A service without flushes loses data in a power failure; it only shows their part.
+ */
+
+export interface TailSettings {
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly warmSeconds: number;
+  /** Absent: all. */
+  readonly only: readonly string[];
+}
+
+const SIDES = ['bare echo', 'service echo', 'usual', 'without flushes', 'without autovacuum'] as const;
+type SideName = (typeof SIDES)[number];
+
+/** Medians of the rounds; times are milliseconds. */
+interface TailFigure {
+  readonly request: string;
+  readonly database: DatabaseName;
+  readonly p50: number;
+  readonly p99: number;
+  /** The 99th percentile beside the median of the same round. */
+  readonly spread: Readonly<Partial<Record<SideName, number>>>;
+}
+
+export interface TailFigures extends TailSettings {
+  readonly figures: readonly TailFigure[];
+}
+
+interface Side {
+  readonly name: SideName;
+  readonly database: DatabaseName | undefined;
+  readonly target: Target;
+  readonly rounds: Round[];
+}
+
+const MEASURED = [
+  'hash without placeholders',
+  'tokenize 1 card, scheme 7',
+  'inspect a token',
+  'create a capture',
+  'inspect a capture',
+  'tokenize a capture',
+  'look up a payment',
+  'create a session of the card form',
+  'show a webhook',
+];
+const CONNECTIONS = 64;
+const RECORDS = 2000;
+/** Records of a round that uses them up, beside those that the last round used. */
+const RESERVE = 1.5;
+/** A file system in memory, whose flushes take no time. */
+const IN_MEMORY = '/dev/shm';
+const SERVERS = [
+  ['usual', {}],
+  ['without flushes', { fsync: 'off' }],
+  ['without autovacuum', { autovacuum: 'off' }],
+] as const;
+
+async function startSides(testbed: Testbed, memory: string | undefined): Promise<Omit<Side, 'rounds'>[]> {
+  const database = 'SQLite';
+  const { service, target } = await testbed.startService(database);
+  const sides: Omit<Side, 'rounds'>[] = [
+    { name: 'bare echo', database: undefined, target: await testbed.startBareEcho(service.pem) },
+    { name: 'service echo', database: undefined, target: await testbed.startServiceEcho() },
+    { name: 'usual', database, target },
+  ];
+  if (memory !== undefined) {
+    const { target: without } = await testbed.startService('SQLite without flushes', undefined, undefined, memory);
+    sides.push({ name: 'without flushes', database, target: without });
+  }
+  for (const [name, settings] of SERVERS) {
+    const server = await testbed.startDatabase(settings);
+    if (server === undefined) break;
+    const at = { address: await server.newDatabase('vault'), server };
+    const started = await testbed.startService(`PostgreSQL ${name}`, at);
+    sides.push({ name, database: 'PostgreSQL', target: started.target });
+  }
+  return sides;
+}
+
+async function runRound(testbed: Testbed, side: Side, request: Request, seconds: number): Promise<Round> {
+  const { target, database, rounds } = side;
+  const sent = database === undefined ? ECHO : request;
+  const { uses, account = 'usual' } = sent;
+  const expected = (rounds.at(-1)?.perSecond ?? RECORDS) * seconds * RESERVE;
+  if (uses !== undefined) await testbed.fill(target, uses, account, Math.ceil(expected) + CONNECTIONS);
+  return testbed.run(target, sent, { seconds });
+}
+
+export function tailFigures(request: string, sides: readonly Omit<Side, 'target'>[]): TailFigure[] {
+  const of = (rounds: readonly Round[], value: (round: Round) => number): number => median(rounds.map(value));
+  return sides.flatMap(({ name, database, rounds }) => {
+    if (name !== 'usual' || database === undefined) return [];
+    const compared = sides.filter((side) => side.database === undefined || side.database === database);
+    const spreads = compared.map((side) => [side.name, of(side.rounds, ({ p99, p50 }) => p99 / p50)] as const);
+    const times = { p50: of(rounds, ({ p50 }) => p50), p99: of(rounds, ({ p99 }) => p99) };
+    return [{ request, database, ...times, spread: Object.fromEntries(spreads) }];
+  });
+}
+
+export async function measureTails(settings: TailSettings, print: (line: string) => void): Promise<TailFigures> {
+  const { rounds, seconds, warmSeconds, only } = settings;
+  const testbed = new Testbed();
+  const memory = existsSync(IN_MEMORY) ? mkdtempSync(join(IN_MEMORY, 'cardvault-bench-')) : undefined;
+  try {
+    const started = await startSides(testbed, memory);
+    await testbed.connect(
+      started.map(({ target }) => target),
+      CONNECTIONS,
+    );
+    const figures: TailFigure[] = [];
+    for (const name of MEASURED) {
+      if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
+      print(name);
+      const request = requestNamed(name);
+      const sides = started.map((side): Side => ({ ...side, rounds: [] }));
+      for (const side of sides) {
+        const { reads, account = 'usual' } = request;
+        if (reads !== undefined && side.database !== undefined)
+          await testbed.fill(side.target, reads, account, RECORDS);
+        await runRound(testbed, side, request, warmSeconds);
+      }
+      for (let round = 0; round < rounds; round++)
+        for (let turn = 0; turn < sides.length; turn++) {
+          const side = sides[(turn + round) % sides.length] as Side;
+          side.rounds.push(await runRound(testbed, side, request, seconds));
+        }
+      figures.push(...tailFigures(name, sides));
+    }
+    return { ...settings, figures };
+  } finally {
+    await testbed.stop();
+    if (memory !== undefined) rmSync(memory, { recursive: true, force: true });
+  }
+}
+
+/** The section of RESULTS.md. */
+export function tailSection({ figures, rounds, seconds }: TailFigures, { date, cores, processor }: Conditions): string {
+  const table: Table = [
+    ['request', 'database', 'p50 ms', 'p99 ms', ...SIDES],
+    ...figures.map(({ request, database, p50, p99, spread }) => [
+      request,
+      database,
+      p50.toFixed(2),
+      p99.toFixed(1),
+      ...SIDES.map((name) => spread[name]?.toFixed(1) ?? '-'),
+    ]),
+  ];
+  return `## What makes the tails
+
+\`npm run bench -- --tails\` on ${date}, ${cores} cores (${processor}): the 99th percentile beside the median, at services that each leave out one cause, ${CONNECTIONS} connections, medians
+of ${rounds} rounds of ${seconds} s at each in turns. Times and "usual" are of the service as it is. The bare echo is \`node:https\` alone: what load, server and host on the same cores make.
+The service echo adds authentication, log, metrics and limits, and stores nothing. Without flushes the files of SQLite are in memory, and PostgreSQL has \`fsync = off\`.
+
+${aligned(table)}`;
+}
