@@ -62,7 +62,7 @@ const DEFAULTS = {
   rotation: { rounds: 10, seconds: 3 },
   cardForm: { rounds: 8, seconds: 5, sessions: '200,100,50', workers: [1, 2] },
   beside: { rounds: 8, seconds: 5 },
-  tails: { rounds: 5, seconds: 3, warmSeconds: 3 },
+  tails: { rounds: 5, seconds: 2, warmSeconds: 3 },
   threads: { rounds: 5, seconds: 2, workers: [1, 2, 4] },
   memory: { rounds: 3, seconds: 6, settleSeconds: 10, workers: [1, 2, 3, 4] },
 };

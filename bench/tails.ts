@@ -18,7 +18,7 @@ export interface TailSettings {
   readonly only: readonly string[];
 }
 
-const SIDES = ['bare echo', 'service echo', 'usual', 'without flushes', 'without autovacuum'] as const;
+const SIDES = ['bare echo', 'service echo', 'usual', 'without flushes'] as const;
 type SideName = (typeof SIDES)[number];
 
 /** Medians of the rounds; times are milliseconds. */
@@ -37,7 +37,6 @@ export interface TailFigures extends TailSettings {
 
 interface Side {
   readonly name: SideName;
-  readonly database: DatabaseName | undefined;
   readonly target: Target;
   readonly rounds: Round[];
 }
@@ -45,7 +44,6 @@ interface Side {
 const MEASURED = [
   'hash without placeholders',
   'tokenize 1 card, scheme 7',
-  'inspect a token',
   'create a capture',
   'inspect a capture',
   'tokenize a capture',
@@ -59,60 +57,76 @@ const RECORDS = 2000;
 const RESERVE = 1.5;
 /** A file system in memory, whose flushes take no time. */
 const IN_MEMORY = '/dev/shm';
-const SERVERS = [
-  ['usual', {}],
-  ['without flushes', { fsync: 'off' }],
-  ['without autovacuum', { autovacuum: 'off' }],
-] as const;
 
-async function startSides(testbed: Testbed, memory: string | undefined): Promise<Omit<Side, 'rounds'>[]> {
-  const database = 'SQLite';
-  const { service, target } = await testbed.startService(database);
-  const sides: Omit<Side, 'rounds'>[] = [
-    { name: 'bare echo', database: undefined, target: await testbed.startBareEcho(service.pem) },
-    { name: 'service echo', database: undefined, target: await testbed.startServiceEcho() },
-    { name: 'usual', database, target },
-  ];
-  if (memory !== undefined) {
-    const { target: without } = await testbed.startService('SQLite without flushes', undefined, undefined, memory);
-    sides.push({ name: 'without flushes', database, target: without });
+/** Starts the service over this database, as it is and without flushes; none where PostgreSQL is missing. */
+async function startServices(
+  testbed: Testbed,
+  database: DatabaseName,
+  memory: string | undefined,
+): Promise<Omit<Side, 'rounds'>[]> {
+  const sides: Omit<Side, 'rounds'>[] = [];
+  const add = async (name: SideName, ...rest: Tail<Parameters<Testbed['startService']>>): Promise<void> => {
+    sides.push({ name, target: (await testbed.startService(`${database} ${name}`, ...rest)).target });
+  };
+  if (database === 'SQLite') {
+    await add('usual');
+    if (memory !== undefined) await add('without flushes', undefined, undefined, memory);
+    return sides;
   }
-  for (const [name, settings] of SERVERS) {
+  for (const [name, settings] of [
+    ['usual', {}],
+    ['without flushes', { fsync: 'off' }],
+  ] as const) {
     const server = await testbed.startDatabase(settings);
-    if (server === undefined) break;
-    const at = { address: await server.newDatabase('vault'), server };
-    const started = await testbed.startService(`PostgreSQL ${name}`, at);
-    sides.push({ name, database: 'PostgreSQL', target: started.target });
+    if (server !== undefined) await add(name, { address: await server.newDatabase('vault'), server });
   }
   return sides;
 }
 
+type Tail<List extends readonly unknown[]> = List extends readonly [unknown, ...infer Rest] ? Rest : never;
+
+const isEcho = ({ name }: Pick<Side, 'name'>): boolean => name === 'bare echo' || name === 'service echo';
+
 async function runRound(testbed: Testbed, side: Side, request: Request, seconds: number): Promise<Round> {
-  const { target, database, rounds } = side;
-  const sent = database === undefined ? ECHO : request;
+  const { target, rounds } = side;
+  const sent = isEcho(side) ? ECHO : request;
   const { uses, account = 'usual' } = sent;
   const expected = (rounds.at(-1)?.perSecond ?? RECORDS) * seconds * RESERVE;
   if (uses !== undefined) await testbed.fill(target, uses, account, Math.ceil(expected) + CONNECTIONS);
   return testbed.run(target, sent, { seconds });
 }
 
-export function tailFigures(request: string, sides: readonly Omit<Side, 'target'>[]): TailFigure[] {
+/** Undefined without rounds of the service as it is. */
+export function tailFigure(
+  request: string,
+  database: DatabaseName,
+  sides: readonly Omit<Side, 'target'>[],
+): TailFigure | undefined {
   const of = (rounds: readonly Round[], value: (round: Round) => number): number => median(rounds.map(value));
-  return sides.flatMap(({ name, database, rounds }) => {
-    if (name !== 'usual' || database === undefined) return [];
-    const compared = sides.filter((side) => side.database === undefined || side.database === database);
-    const spreads = compared.map((side) => [side.name, of(side.rounds, ({ p99, p50 }) => p99 / p50)] as const);
-    const times = { p50: of(rounds, ({ p50 }) => p50), p99: of(rounds, ({ p99 }) => p99) };
-    return [{ request, database, ...times, spread: Object.fromEntries(spreads) }];
-  });
+  const usual = sides.find(({ name }) => name === 'usual');
+  if (usual === undefined) return undefined;
+  return {
+    ...{ request, database, p50: of(usual.rounds, ({ p50 }) => p50), p99: of(usual.rounds, ({ p99 }) => p99) },
+    spread: Object.fromEntries(sides.map(({ name, rounds }) => [name, of(rounds, ({ p99, p50 }) => p99 / p50)])),
+  };
 }
 
-export async function measureTails(settings: TailSettings, print: (line: string) => void): Promise<TailFigures> {
-  const { rounds, seconds, warmSeconds, only } = settings;
+/** Measures the requests over one database. Only its services run: idle ones have periodic work too, which is a cause of its own. */
+async function measureDatabase(
+  database: DatabaseName,
+  { rounds, seconds, warmSeconds, only }: TailSettings,
+  print: (line: string) => void,
+): Promise<TailFigure[]> {
   const testbed = new Testbed();
   const memory = existsSync(IN_MEMORY) ? mkdtempSync(join(IN_MEMORY, 'cardvault-bench-')) : undefined;
   try {
-    const started = await startSides(testbed, memory);
+    const { pem } = (await testbed.startService('certificate')).service;
+    await testbed.stopServices();
+    const started: Omit<Side, 'rounds'>[] = [
+      { name: 'bare echo', target: await testbed.startBareEcho(pem) },
+      { name: 'service echo', target: await testbed.startServiceEcho() },
+      ...(await startServices(testbed, database, memory)),
+    ];
     await testbed.connect(
       started.map(({ target }) => target),
       CONNECTIONS,
@@ -120,13 +134,12 @@ export async function measureTails(settings: TailSettings, print: (line: string)
     const figures: TailFigure[] = [];
     for (const name of MEASURED) {
       if (only.length > 0 && !only.some((part) => name.includes(part))) continue;
-      print(name);
+      print(`${name}, ${database}`);
       const request = requestNamed(name);
       const sides = started.map((side): Side => ({ ...side, rounds: [] }));
       for (const side of sides) {
         const { reads, account = 'usual' } = request;
-        if (reads !== undefined && side.database !== undefined)
-          await testbed.fill(side.target, reads, account, RECORDS);
+        if (reads !== undefined && !isEcho(side)) await testbed.fill(side.target, reads, account, RECORDS);
         await runRound(testbed, side, request, warmSeconds);
       }
       for (let round = 0; round < rounds; round++)
@@ -134,13 +147,20 @@ export async function measureTails(settings: TailSettings, print: (line: string)
           const side = sides[(turn + round) % sides.length] as Side;
           side.rounds.push(await runRound(testbed, side, request, seconds));
         }
-      figures.push(...tailFigures(name, sides));
+      figures.push(...[tailFigure(name, database, sides) ?? []].flat());
     }
-    return { ...settings, figures };
+    return figures;
   } finally {
     await testbed.stop();
     if (memory !== undefined) rmSync(memory, { recursive: true, force: true });
   }
+}
+
+export async function measureTails(settings: TailSettings, print: (line: string) => void): Promise<TailFigures> {
+  const figures: TailFigure[] = [];
+  for (const database of ['SQLite', 'PostgreSQL'] as const)
+    figures.push(...(await measureDatabase(database, settings, print)));
+  return { ...settings, figures };
 }
 
 /** The section of RESULTS.md. */
@@ -158,7 +178,7 @@ export function tailSection({ figures, rounds, seconds }: TailFigures, { date, c
   return `## What makes the tails
 
 \`npm run bench -- --tails\` on ${date}, ${cores} cores (${processor}): the 99th percentile beside the median, at services that each leave out one cause, ${CONNECTIONS} connections, medians
-of ${rounds} rounds of ${seconds} s at each in turns. Times and "usual" are of the service as it is. The bare echo is \`node:https\` alone: what load, server and host on the same cores make.
+of ${rounds} rounds of ${seconds} s at each in turns, one database after the other. Times and "usual" are of the service as it is. The bare echo is \`node:https\` alone: what load, server and host on the same cores make.
 The service echo adds authentication, log, metrics and limits, and stores nothing. Without flushes the files of SQLite are in memory, and PostgreSQL has \`fsync = off\`.
 
 ${aligned(table)}`;
