@@ -229,6 +229,8 @@ async function buildCore(
   const hosts = new ProcessorHosts(config.processorHosts);
   const webhookParts = createWebhooks({ ...parts, changeControl }, config);
   const transactions = new Transactions({ ...parts, idempotency, usage });
+  const tokenUses = new TokenUses(parts);
+  await tokenUses.readRules();
   const processors = createProcessors({ database, clock: () => time.steadyNow(), random, hosts });
   return {
     ...parts,
@@ -247,7 +249,7 @@ async function buildCore(
     changeControl,
     processors: processors.byName,
     transactions,
-    tokenUses: new TokenUses(parts),
+    tokenUses,
     retention: new TokenRetention({ ...parts, ...webhookParts, transactions, changeControl }),
     sadKeys: new SadKeys({ ...parts, store: opened.sadKeys }),
     signingKeys: new SigningKeys(keyring),

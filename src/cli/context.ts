@@ -22,6 +22,7 @@ import type { RotatedColumns } from '../storage/digest-columns.ts';
 import type { DatabaseOptions, OpenedDatabase } from '../storage/open.ts';
 import type { Table } from '../storage/table.ts';
 import type { TokenRetention } from '../vault/token-retention.ts';
+import type { TokenUses } from '../vault/token-uses.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { StandardOutput } from './standard-output.ts';
@@ -48,6 +49,7 @@ export interface Core {
   readonly webhooks: Webhooks;
   readonly outbox: Outbox;
   readonly retention: TokenRetention;
+  readonly tokenUses: TokenUses;
   readonly clock: Clock;
   readonly time: TimeGuard;
   readonly clockRecords: ClockRecordStore;

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { insertAccounts } from '../../test/fixtures/accounts.ts';
+import { trustedTime } from '../../test/fixtures/clock.ts';
 import { databaseSettings, dropDatabase } from '../../test/fixtures/database.ts';
 import { eventually } from '../../test/fixtures/eventually.ts';
 import { initializeJournal } from '../../test/fixtures/journals.ts';
@@ -18,6 +19,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import type { Write } from '../storage/database.ts';
 import { openDatabase } from '../storage/open.ts';
 import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
+import { TokenUses } from '../vault/token-uses.ts';
 import { CardImport, deleteProgress, type ImportJob, type ImportServices } from './card-import.ts';
 import { CardSource } from './card-source.ts';
 import { finishImport, insertImport, listBatches } from './import-store.ts';
@@ -51,7 +53,9 @@ describe('an import', () => {
     const journalKey = await keyring.digests({ account: '', environment: 'service', purpose: 'journal' });
     await initializeJournal(database, journalKey);
     const idempotency = undefined as unknown as IdempotencyKeys;
-    services = { database, keyring, random, transactions: new Transactions({ database, clock, idempotency }) };
+    const transactions = new Transactions({ database, clock, idempotency });
+    const tokenUses = new TokenUses({ database, time: trustedTime(clock) });
+    services = { database, keyring, random, transactions, tokenUses };
     await insertAccounts(database, [TENANT.account]);
   });
   after(async () => {

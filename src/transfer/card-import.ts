@@ -6,6 +6,7 @@ import type { Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Database } from '../storage/database.ts';
 import { TokenImport } from '../vault/import-tokens.ts';
+import type { TokenUses } from '../vault/token-uses.ts';
 import type { CardBatch, CardLine, CardSource } from './card-source.ts';
 import { deleteBatches, findBatch, insertBatch, listBatches } from './import-store.ts';
 import { alteredProgress, formatResults, type LineResult, type LineStatus, parseResults } from './line-results.ts';
@@ -16,6 +17,7 @@ export interface ImportServices {
   readonly keyring: Keyring;
   readonly random: Random;
   readonly transactions: Transactions;
+  readonly tokenUses: TokenUses;
 }
 
 export interface ImportJob {

@@ -55,11 +55,6 @@ interface AssignmentOptions {
   readonly now: number;
   /** The same as `Transaction.attempt`. */
   readonly attempt: number;
-  /**
-   * True where a deletion of unused tokens may be in progress: the tokens that cards have already are written again, so
-   * that one of the two conflicts.
-   */
-  readonly rewritesAll: boolean;
 }
 
 /**
@@ -148,8 +143,7 @@ class TokenAssignment {
   }
 
   #update({ token }: CardEntry, { token: before, revision }: StoredToken): void {
-    if (token === undefined) return;
-    if (!this.#options.rewritesAll && toTokenRecord(before) === toTokenRecord(token)) return;
+    if (token === undefined || toTokenRecord(before) === toTokenRecord(token)) return;
     this.updates.push({ token, before, revision });
   }
 

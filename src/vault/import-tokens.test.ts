@@ -25,6 +25,7 @@ import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
 import { type ImportedCard, type ImportResult, TokenImport } from './import-tokens.ts';
 import { findLastUse, upsertRule } from './retention-store.ts';
 import type { TokenFormat } from './scheme.ts';
+import { TokenUses } from './token-uses.ts';
 import { Vault } from './vault.ts';
 
 const ORIGIN = { actor: { type: 'operator' as const, name: 'test' } };
@@ -40,6 +41,7 @@ const clock = (): number => Date.now() + passed;
 let database: Database;
 let keyring: Keyring;
 let vault: Vault;
+let tokenUses: TokenUses;
 let accounts = 0;
 let tenant: Tenant;
 
@@ -54,6 +56,7 @@ before(async () => {
   const journalKey = await keyring.digests({ account: '', environment: 'service', purpose: 'journal' });
   await initializeJournal(opened.database, journalKey);
   vault = new Vault({ database, keyring, time: trustedTime(clock), random });
+  tokenUses = new TokenUses({ database, time: trustedTime(clock) });
   await insertAccounts(
     database,
     Array.from({ length: 40 }, (_, index) => `acc_${index}`),
@@ -83,7 +86,7 @@ const card = (pan: string, { name, scheme = 7, bin = 6, ...more }: CardOptions =
 
 /** Both ways of an import have the same results: lookups first, and writes that may collide first. */
 async function importCards(cards: readonly ImportedCard[], checksFirst = false): Promise<ImportResult[]> {
-  const tokens = await TokenImport.open({ database, keyring, random }, tenant);
+  const tokens = await TokenImport.open({ database, keyring, random, tokenUses }, tenant);
   return run((transaction) => tokens.add(transaction, cards, { checksFirst }));
 }
 
@@ -231,7 +234,7 @@ describe('a wanted value of scheme 8', () => {
 });
 
 test('an import that lasts claims its cards under both keys once the key of fingerprints is rotated', async () => {
-  const tokens = await TokenImport.open({ database, keyring, random }, tenant);
+  const tokens = await TokenImport.open({ database, keyring, random, tokenUses }, tenant);
   const add = (pan: string) =>
     run((transaction) => tokens.add(transaction, [card(pan, { isPersistent: true })], { checksFirst: false }));
   await add(PAN);

@@ -18,6 +18,7 @@ import {
 } from './scheme.ts';
 import { type Card, type Creator, mergeToken, type Token, toTokenRecord } from './token.ts';
 import { type StoredToken, TokenStore, type TokenUpdate } from './token-store.ts';
+import type { TokenUses } from './token-uses.ts';
 
 /** A card of an import, and the token that it is to have. */
 export interface ImportedCard {
@@ -57,6 +58,7 @@ interface Services {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly random: Random;
+  readonly tokenUses: Pick<TokenUses, 'note' | 'isDeleting'>;
 }
 
 interface ImportOptions {
@@ -74,13 +76,15 @@ export class TokenImport {
   readonly #database: Database;
   readonly #keyring: Keyring;
   readonly #random: Random;
+  readonly #tokenUses: Services['tokenUses'];
 
-  private constructor(tenant: Tenant, store: TokenStore, { database, keyring, random }: Services) {
+  private constructor(tenant: Tenant, store: TokenStore, { database, keyring, random, tokenUses }: Services) {
     this.#tenant = tenant;
     this.#store = store;
     this.#database = database;
     this.#keyring = keyring;
     this.#random = random;
+    this.#tokenUses = tokenUses;
   }
 
   static async open(services: Services, tenant: Tenant): Promise<TokenImport> {
@@ -97,11 +101,11 @@ export class TokenImport {
     const { now, attempt } = transaction;
     // An import lasts longer than a phase of a rotation of the fingerprints' key.
     await this.#store.refresh(now);
-    const batch = new ImportBatch(this.#store, cards, {
-      random: this.#random,
-      now,
-      isChecked: checksFirst || attempt > 0,
-    });
+    const isChecked = checksFirst || attempt > 0;
+    const batch = new ImportBatch(this.#store, cards, { random: this.#random, now, isChecked });
+    // Tokens that exist are read after their use was stored: a deletion of unused ones has come before, or leaves them.
+    if (isChecked && this.#tokenUses.isDeleting(this.#tenant))
+      await this.#tokenUses.note(this.#tenant, await batch.findExisting());
     const results = await batch.run();
     const { inserts, updates } = batch.changes();
     const seal = await this.#keyring.sealer(this.#tenant, 'tokens', updates.length + batch.insertCount);
@@ -190,6 +194,14 @@ class ImportBatch {
       this.#pans.add(each.card.pan);
     }
     return results;
+  }
+
+  /** Returns the tokens that the cards have already, or are to have. */
+  async findExisting(): Promise<string[]> {
+    const known = await Promise.all(this.#cards.map((each) => this.#load(each)));
+    return known.flatMap(({ persistent, atWanted }) =>
+      [persistent, atWanted].flatMap((each) => each?.token.token ?? []),
+    );
   }
 
   get insertCount(): number {

@@ -1,7 +1,7 @@
 import type { Keyring } from '../crypto/keyring.ts';
 import { type EncryptionContext, encryptionContext } from '../crypto/seal.ts';
 import { sealJson, unsealJson } from '../crypto/sealed-json.ts';
-import { DAY } from '../kernel/clock.ts';
+import { DAY, MINUTE } from '../kernel/clock.ts';
 import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import {
@@ -50,8 +50,14 @@ const UPDATE = `update retention_rules set revision = revision + 1, record = ?, 
   where account = ?account and environment = ?environment and revision = ?`;
 const DELETE = 'delete from retention_rules where account = ?account and environment = ?environment and revision = ?';
 /** Locks the rule, so that a removal of it waits for the deletion or prevents it. */
-const lockUnusedSql = (tokens: number): string => `update retention_rules set revision = revision
-  where account = ?account and environment = ?environment and revision = ? and acts_at = ?
+const LOCK_ACTING = `update retention_rules set revision = revision
+  where account = ?account and environment = ?environment and revision = ? and acts_at = ?`;
+/** Locks the rule, so that a deletion waits for the use of a token, or the use for the deletion. */
+const LOCK_ANY =
+  'update retention_rules set revision = revision where account = ?account and environment = ?environment';
+/** Finds the rule while none of these tokens was used since a day. */
+const checkUnusedSql = (tokens: number): string => `update retention_rules set revision = revision
+  where account = ?account and environment = ?environment
   and not exists (select 1 from token_uses
     where token_uses.account = retention_rules.account and token_uses.environment = retention_rules.environment
     and token_uses.used_on >= ? and token_uses.slot in (${Array(tokens).fill('?').join(', ')}))`;
@@ -176,17 +182,26 @@ export const deleteRule = ({ account, environment }: Tenant, old: number): Write
 
 /**
  * Conflicts when the rule was changed or removed since it was read, or when one of the tokens was used since the cutoff
- * of its announcement.
+ * of its announcement. The second statement sees what was committed while the first one waited for its lock: PostgreSQL
+ * reads other tables as they were when a statement began.
  */
 export function lockUnusedTokens(
   { account, environment }: Tenant,
   { revision: seen, announcement }: ActingRule,
   tokens: readonly string[],
-): Write {
+): Write[] {
   const slots = tokens.map((token) => toSlot(token) ?? new Uint8Array(0));
-  const values: Value[] = [account, environment, seen, announcement.actsAt, toDay(announcement.cutoff), ...slots];
-  return write(lockUnusedSql(slots.length), values, 1);
+  return [
+    write(LOCK_ACTING, [account, environment, seen, announcement.actsAt], 1),
+    write(checkUnusedSql(slots.length), [account, environment, toDay(announcement.cutoff), ...slots], 1),
+  ];
 }
+
+/** Uses are stored before a request reads its tokens from this long before a deletion: clocks differ, and rules are cached. */
+const AHEAD_MS = MINUTE;
+
+/** True when tokens are deleted now, or will be within a minute, by a rule that acts at this time. */
+export const isDeletionNear = (actsAt: number, now: number): boolean => actsAt <= now + AHEAD_MS;
 
 /** The tenant of a rule, and when it deletes tokens; undefined while no deletion is announced. */
 interface ListedRule {
@@ -256,6 +271,13 @@ export const upsertUses = ({ account, environment }: Tenant, tokens: readonly st
     return slot === undefined ? [] : [[account, environment, slot, day]];
   }),
 });
+
+/** Records the same in one order of commits with a deletion by the rule: it has come before as a whole, or finds the uses. */
+export function upsertUsesInOrder(tenant: Tenant, tokens: readonly string[], day: number): Write[] {
+  const lock: Write = { sql: LOCK_ANY, rows: [[tenant.account, tenant.environment]] };
+  // Sorted, so that two processes do not wait for rows of each other.
+  return [lock, upsertUses(tenant, [...new Set(tokens)].sort(), day)];
+}
 
 /** The key of a use, as a position in the order of all uses. */
 export type UsePosition = readonly [account: string, environment: string, slot: Uint8Array];

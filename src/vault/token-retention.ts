@@ -329,7 +329,7 @@ export class TokenRetention {
     const deletable = found.flat();
     if (deletable.length === 0) return 0;
     const deleted = deletable.map(({ value }) => value);
-    transaction.write(lockUnusedTokens(tenant, acting, deleted));
+    for (const lock of lockUnusedTokens(tenant, acting, deleted)) transaction.write(lock);
     for (const change of store.delete(deletable, time.latestNow())) transaction.write(change);
     transaction.scrub();
     const targets = deleted.map((token) => `token:${token}`);

@@ -1,13 +1,9 @@
-import { MINUTE } from '../kernel/clock.ts';
 import { type Tenant, tenantKey } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import { toOwnMemory } from '../kernel/own-memory.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import { listRules, toDay, upsertUses } from './retention-store.ts';
-
-/** Uses are stored at once from this long before a deletion: clocks differ, and rules are read every few seconds. */
-const AHEAD_MS = MINUTE;
+import { isDeletionNear, listRules, toDay, upsertUsesInOrder } from './retention-store.ts';
 
 interface TenantUses {
   readonly tenant: Tenant;
@@ -22,7 +18,7 @@ interface TenantUses {
  * Records on which day tokens were last used, for tenants with a retention rule; others cost one search of a map. A use
  * is noted in memory and written within seconds, apart from the transaction of the request, once a day for each token.
  * The end of a process without a stop loses the uses of the last seconds. While tokens of the tenant are deleted, a use is
- * written before the request continues, so that a token that was returned is not deleted afterwards.
+ * written before the request reads the token: no token that a response shows is deleted by the rule afterwards.
  */
 export class TokenUses {
   readonly #database: Database;
@@ -39,30 +35,35 @@ export class TokenUses {
   /** True while tokens of the tenant are deleted, or will be soon. */
   isDeleting(tenant: Tenant): boolean {
     const actsAt = this.#tenants.get(tenantKey(tenant))?.actsAt;
-    return actsAt !== undefined && actsAt <= this.#time.steadyNow() + AHEAD_MS;
+    return actsAt !== undefined && isDeletionNear(actsAt, this.#time.steadyNow());
   }
 
-  /** Notes the use of tokens of a tenant, now. While its tokens are deleted, returns a promise that resolves when the use is stored. */
-  note(tenant: Tenant, tokens: Iterable<string>): Promise<void> | undefined {
-    if (this.#tenants.size === 0) return undefined;
+  /**
+   * Notes the use of tokens of a tenant, now. While its tokens are deleted the use is stored first: the promise resolves to
+   * true then, and the caller reads the tokens again, because a deletion may have been faster.
+   */
+  note(tenant: Tenant, tokens: Iterable<string>): Promise<boolean> | false {
+    if (this.#tenants.size === 0) return false;
     const uses = this.#tenants.get(tenantKey(tenant));
-    if (uses === undefined) return undefined;
+    if (uses === undefined) return false;
     this.#startDay();
     const used: string[] = [];
     for (const token of tokens) if (!uses.written.has(token)) used.push(token);
-    if (this.isDeleting(tenant)) return this.#store(uses, used);
+    if (used.length === 0) return false;
+    if (this.isDeleting(tenant)) return this.#store(uses, used).then(() => true);
     for (const token of used) if (!uses.pending.has(token)) uses.pending.add(toOwnMemory(token));
-    return undefined;
+    return false;
   }
 
   /** Writes what was noted, and reads which tenants have a rule; call it every few seconds. */
   async flush(): Promise<void> {
     this.#startDay();
     for (const uses of this.#tenants.values()) await this.#write(uses);
-    await this.#readTenants();
+    await this.readRules();
   }
 
-  async #readTenants(): Promise<void> {
+  /** Reads which tenants have a rule. Until the first time no use is recorded. */
+  async readRules(): Promise<void> {
     const rules = await listRules(this.#database);
     const names = new Set(rules.map(({ tenant }) => tenantKey(tenant)));
     for (const name of this.#tenants.keys()) if (!names.has(name)) this.#tenants.delete(name);
@@ -84,9 +85,8 @@ export class TokenUses {
   }
 
   async #store({ tenant, written }: TenantUses, tokens: readonly string[]): Promise<void> {
-    if (tokens.length === 0) return;
     const day = this.#day;
-    await this.#database.commit({ account: tenant.account, writes: [upsertUses(tenant, tokens, day)] });
+    await this.#database.commit({ account: tenant.account, writes: upsertUsesInOrder(tenant, tokens, day) });
     // Forgotten uses of this day are written again, which changes nothing.
     if (written.size > LIMITS.rememberedTokenUses) written.clear();
     if (day === this.#day) for (const token of tokens) written.add(toOwnMemory(token));

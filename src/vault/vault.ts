@@ -10,7 +10,7 @@ import type { Database } from '../storage/database.ts';
 import type { Outbox } from '../webhooks/outbox.ts';
 import { assignTokens, type Tokenization, type TokenizationResult } from './assign-tokens.ts';
 import type { Token } from './token.ts';
-import { hasPurgeableTokens, purgeDeletedTokens, TokenStore } from './token-store.ts';
+import { hasPurgeableTokens, purgeDeletedTokens, type StoredToken, TokenStore } from './token-store.ts';
 import type { TokenUses } from './token-uses.ts';
 import { inTurns } from './turns.ts';
 
@@ -66,9 +66,8 @@ export class Vault {
   async tokenize(transaction: Transaction, tenant: Tenant, request: Tokenization): Promise<TokenizationResult[]> {
     const store = await this.#store(tenant);
     const { now, attempt } = transaction;
-    const rewritesAll = this.#uses?.isDeleting(tenant) ?? false;
-    const options = { random: this.#random, now, attempt, rewritesAll };
-    const { results, inserts, updates } = await assignTokens(store, request, options);
+    if (request.persistent && this.#uses?.isDeleting(tenant)) await this.#usePersistent(tenant, store, request);
+    const { results, inserts, updates } = await assignTokens(store, request, { random: this.#random, now, attempt });
     const seal = await this.#keyring.sealer(tenant, 'tokens', inserts.length + updates.length);
     const format = request.persistent ? request.format : undefined;
     const inserted =
@@ -79,19 +78,18 @@ export class Vault {
     if (updates.length > 0) for (const write of store.update(updates, seal)) transaction.write(write);
     transaction.count(tenant, TOKENS_CREATED, inserts.length);
     // New tokens were used by their creation.
-    if (inserts.length < results.length)
-      await this.#uses?.note(
-        tenant,
-        results.flatMap(({ token }) => token?.token ?? []),
-      );
+    if (inserts.length < results.length) {
+      const created = new Set(inserts.map(({ token }) => token));
+      const existing = results.flatMap(({ token }) => token?.token ?? []).filter((token) => !created.has(token));
+      await this.#uses?.note(tenant, existing);
+    }
     return results;
   }
 
   /** Throws `unknown_token`. */
   async inspect(tenant: Tenant, token: string): Promise<Token> {
-    const found = await (await this.#store(tenant)).find(token);
+    const [found] = await this.#findUsed(tenant, [token]);
     if (found === undefined) throw new Failure('unknown_token', { field: 'token' });
-    await this.#uses?.note(tenant, [token]);
     return found.token;
   }
 
@@ -105,9 +103,8 @@ export class Vault {
     tokens: readonly string[],
     usage: string,
   ): Promise<Map<string, Token>> {
-    const store = await this.#store(tenant);
     const detokenized = new Map<string, Token>();
-    const stored = await inTurns(tokens, (token) => store.find(token));
+    const stored = await this.#findUsed(tenant, tokens);
     for (const [index, token] of tokens.entries()) {
       const found = stored[index];
       if (found !== undefined) detokenized.set(token, found.token);
@@ -122,8 +119,24 @@ export class Vault {
         detail: { use: usage },
       });
     }
-    await this.#uses?.note(tenant, detokenized.keys());
     return detokenized;
+  }
+
+  /** Finds tokens, and notes their use. */
+  async #findUsed(tenant: Tenant, tokens: readonly string[]): Promise<(StoredToken | undefined)[]> {
+    const store = await this.#store(tenant);
+    const find = (): Promise<(StoredToken | undefined)[]> => inTurns(tokens, (token) => store.find(token));
+    const found = await find();
+    const used = found.flatMap((each) => each?.token.token ?? []);
+    return (await this.#uses?.note(tenant, used)) ? find() : found;
+  }
+
+  /** Stores the use of the tokens that the cards have already, before they are looked up to be returned. */
+  async #usePersistent(tenant: Tenant, store: TokenStore, { cards, format }: Tokenization): Promise<void> {
+    const pans = [...new Set(cards.map(({ pan }) => pan))];
+    const found = await inTurns(pans, (pan) => store.findPersistent(pan, format));
+    const used = found.flatMap((each) => each?.token.token ?? []);
+    await this.#uses?.note(tenant, used);
   }
 
   /** Deletes tokens permanently; returns one entry for each distinct token, in order. */

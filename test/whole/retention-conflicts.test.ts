@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { Client } from 'pg';
 import type { OpenCore } from '../../src/core.ts';
 import { Transactions } from '../../src/idempotency/transaction.ts';
 import { DAY } from '../../src/kernel/clock.ts';
 import type { Database, UnitOfWork, Value } from '../../src/storage/database.ts';
 import { TokenRetention } from '../../src/vault/token-retention.ts';
+import { sharedPostgres } from '../fixtures/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
-import { newRotatingVault, type RotatingVault } from '../fixtures/rotation.ts';
+import { newRotatingVault, RotatingVault } from '../fixtures/rotation.ts';
 import { RuledTenant } from '../fixtures/ruled-tenant.ts';
 import { luhnPan } from '../fixtures/test-service.ts';
 
@@ -135,25 +137,32 @@ for (const kind of ['sqlite', 'postgres'] as const) {
         assert.equal(returned, first);
       });
 
+      /** On a node that has just started, and whose periodic work did not run yet. */
+      const onNewNode = async (): Promise<RuledTenant> => {
+        const started = await vault.open();
+        started.time.accept(started.time.read());
+        return new RuledTenant(started, owner.tenant);
+      };
+
       test(`leaves a token that is returned for its card as it was ${when}, and deletes the others`, async () => {
-        await owner.readRules();
+        const other = await onNewNode();
         let returned: string | undefined;
         interrupt(moment, async () => {
-          returned = await owner.tokenize(pan, 'Ana Lopez');
+          returned = await other.tokenize(pan, 'Ana Lopez');
         });
         await assertOnlySecondDeleted();
         assert.equal(returned, first);
       });
 
       test(`leaves a token that is inspected ${when}, and deletes the others`, async () => {
-        await owner.readRules();
-        interrupt(moment, () => owner.inspect(first));
+        const other = await onNewNode();
+        interrupt(moment, () => other.inspect(first));
         await assertOnlySecondDeleted();
       });
 
       test(`leaves a token that is read for a placeholder ${when}, and deletes the others`, async () => {
-        await owner.readRules();
-        interrupt(moment, () => owner.detokenize(first));
+        const other = await onNewNode();
+        interrupt(moment, () => other.detokenize(first));
         await assertOnlySecondDeleted();
       });
 
@@ -173,5 +182,64 @@ for (const kind of ['sqlite', 'postgres'] as const) {
         assert.deepEqual((await owner.findRule())?.announcement, undefined);
       });
     }
+
+    test('leaves a token of an import that is not committed yet', async () => {
+      await owner.readRules();
+      const imported = await owner.importCard(pan, 'Ana Lopez', async () => {
+        assert.equal(await sweep(), 1);
+      });
+      assert.deepEqual(imported, { status: 'existing', token: first });
+      assert.deepEqual(await remaining(), [true, false]);
+    });
+
+    test('that was faster is not hidden from requests', async () => {
+      await owner.readRules();
+      assert.equal(await sweep(), 2);
+      await assert.rejects(owner.inspect(first), { code: 'unknown_token' });
+      assert.notEqual(await owner.tokenize(pan, 'Ana Lopez'), first);
+    });
+
+    test('lets many requests of one card go on at once', async () => {
+      await owner.readRules();
+      const returned = await Promise.all(Array.from({ length: 40 }, () => owner.tokenize(pan, 'Ana Lopez')));
+      assert.deepEqual([...new Set(returned)], [first]);
+      assert.deepEqual(Math.max(...owner.attempts), 0);
+    });
   });
 }
+
+test('a use waits for a deletion that has begun, and sees its tokens gone', {
+  timeout: 60_000,
+  skip: whyNoPostgres(),
+}, async () => {
+  const databases = await sharedPostgres();
+  const address = await databases.newDatabase();
+  const vault = new RotatingVault(address);
+  const client = new Client({ connectionString: address });
+  try {
+    const core = await vault.open();
+    core.time.accept(core.time.read());
+    const owner = await RuledTenant.create(core, UNUSED_DAYS);
+    const token = await owner.tokenize(luhnPan('411111'), 'Ana Lopez');
+    vault.clock.advance((UNUSED_DAYS + 1) * DAY);
+    await core.retention.sweep(vault.clock.clock());
+    vault.clock.advance(WAIT_DAYS * DAY);
+    const started = await vault.open();
+    started.time.accept(started.time.read());
+    await client.connect();
+    // The deletion has checked the uses and has not committed.
+    await client.query(`create function wait_once() returns trigger language plpgsql as
+      $$ begin if new.record is null then perform pg_sleep(1); end if; return new; end $$`);
+    await client.query('create trigger wait_once before update on tokens for each row execute function wait_once()');
+    const deletion = core.retention.sweep(vault.clock.clock());
+    const sleeping = "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+    while ((await client.query(sleeping)).rows.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    const inspection = new RuledTenant(started, owner.tenant).inspect(token);
+    await assert.rejects(inspection, { code: 'unknown_token' });
+    assert.equal(await deletion, 1);
+  } finally {
+    await client.end();
+    await vault.end();
+    await databases.dropDatabase(address);
+  }
+});
