@@ -8,6 +8,7 @@ import { type Postgres, startPostgres } from '../fixtures/postgres.ts';
 import { whyNoPostgres } from '../fixtures/postgres-binaries.ts';
 import { freePort } from '../fixtures/postgres-server.ts';
 import { untilPasses } from '../fixtures/until-passes.ts';
+import { onlyLong } from '../scope.ts';
 import { COMMITTED, insertRow, operate, PostgresFixture } from './postgres-fixture.ts';
 
 describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), timeout: 120_000 }, () => {
@@ -119,6 +120,29 @@ describe('PostgreSQL: servers that fail and return', { skip: whyNoPostgres(), ti
     assert.deepEqual(await outcome, COMMITTED);
     committed.push('standby');
     await rig.happenedOnce(committed);
+  });
+
+  test('a standby does not respond: health checks do not keep writes from being refused in time', {
+    skip: onlyLong,
+  }, async () => {
+    const statementTimeoutMs = 1000;
+    const database = rig.open(rig.address, { statementTimeoutMs });
+    await database.commit({ writes: [] });
+    await operator("alter system set synchronous_standby_names = 'nobody'");
+    await operator('select pg_reload_conf()');
+    await pause(100);
+    await assert.rejects(database.commit({ writes: [] }), { name: 'StorageError' });
+    const checks = Array.from({ length: 40 }, () => database.isAlive());
+    await pause(100);
+    const began = performance.now();
+    await assert.rejects(database.commit({ writes: [] }), { name: 'StorageError' });
+    const took = performance.now() - began;
+    assert.ok(took < 5 * statementTimeoutMs, `a write took ${took} ms`);
+    assert.deepEqual([...new Set(await Promise.all(checks))], [false]);
+    await operator('alter system reset synchronous_standby_names');
+    await operator('select pg_reload_conf()');
+    await untilCommitted(() => database.commit({ writes: [] }));
+    assert.equal(await database.isAlive(), true);
   });
 
   test('a server that became a standby accepts no writes until it is promoted', async () => {

@@ -66,6 +66,7 @@ export class PostgresDatabase implements Driver {
   /** The newest schema that this program knows. */
   #schema = knownSchema();
   #lastGroupFailed = false;
+  #check: Promise<boolean> | undefined;
   /** True from the begin of the end: no unit is added any more. */
   #isClosing = false;
   #isClosed = false;
@@ -93,9 +94,15 @@ export class PostgresDatabase implements Driver {
     return queuedUnits;
   }
 
-  /** A health check must not wait for an unresponsive database. */
+  /**
+   * A health check must not wait for an unresponsive database. Checks at the same time share one, because each that writes takes a
+   * writer: where writes hang, any number of them would keep the writes of requests from their turn.
+   */
   isAlive(): Promise<boolean> {
-    return Promise.race([this.#isResponding(), pause(ALIVE_TIMEOUT_MS, false, { ref: false })]);
+    this.#check ??= this.#isResponding().finally(() => {
+      this.#check = undefined;
+    });
+    return Promise.race([this.#check, pause(ALIVE_TIMEOUT_MS, false, { ref: false })]);
   }
 
   async #isResponding(): Promise<boolean> {
