@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, before, describe, test } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import fastify from 'fastify';
@@ -127,4 +127,34 @@ describe('connections of one address at a listener', () => {
       }
       assert.deepEqual(refused, ['first'], 'none of these was refused');
     });
+});
+
+describe('a stop with an unfinished handshake', () => {
+  let folder: string;
+  let listeners: Listeners<'only'>;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'cardvault-test-'));
+    const limit = (): ConnectionLimit =>
+      new ConnectionLimit({ perAddress: 0, isExempt: () => true, clock: now, onRefused() {}, onReport() {} });
+    const tls = tlsOptions(await loadOrCreateLocalIdentity(join(folder, 'tls'), now), 'TLSv1.3');
+    listeners = new Listeners({ only: fastify().get('/', () => 'served') }, limit);
+    await listeners.listen({ only: 0 }, { hosts: [{ address: '127.0.0.1', mayBeMissing: false }], tls });
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  const dial = async (): Promise<Socket> => {
+    const socket = connect({ host: '127.0.0.1', port: listeners.ports.only }).on('error', () => undefined);
+    await once(socket, 'connect');
+    await sleep(50);
+    return socket;
+  };
+
+  // A handshake may take 10 seconds; one that was finished after the stop could hold its connection for as long as it likes.
+  test('does not wait for it longer than for requests', { timeout: 5000 }, async () => {
+    const socket = await dial();
+    const ended = once(socket, 'close');
+    await listeners.close(300);
+    await ended;
+  });
 });

@@ -57,6 +57,8 @@ class Listener {
   readonly #app: FastifyInstance;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
+  /** The connections below TLS, of which some have no handshake yet. */
+  readonly #connections = new Set<Socket>();
   readonly #limit: ConnectionLimit;
   readonly #onTooManyPipelined: () => void;
   #draining = false;
@@ -103,7 +105,7 @@ class Listener {
     // A connection whose response was on its way becomes idle later.
     const idle = setInterval(closeIdle, DRAIN_CHECK_MS);
     const cut = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy();
+      for (const socket of [...this.#sockets, ...this.#connections]) socket.destroy();
     }, drainMs);
     await Promise.all(closed);
     clearTimeout(cut);
@@ -125,6 +127,10 @@ class Listener {
     server.on('checkExpectation', serve);
     server.maxConnections = LIMITS.connections;
     limitConnections(server, this.#limit);
+    server.on('connection', (socket: Socket) => {
+      this.#connections.add(socket);
+      socket.once('close', () => this.#connections.delete(socket));
+    });
     // Ends connections without traffic, also those whose client never reads the responses.
     server.setTimeout(INACTIVITY_TIMEOUT_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
