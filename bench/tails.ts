@@ -6,8 +6,8 @@ import { aligned, type Table } from './table.ts';
 import { type Round, type Target, Testbed } from './testbed.ts';
 
 /**
- * What makes the slowest of a hundred requests slow: the same requests, in the same rounds, at services that each leave out one
- * of the causes. A service without flushes loses data in a power failure; it only shows their part.
+ * The same requests, in the same rounds, at services that each leave out one cause of a long 99th percentile. A service
+ * without flushes loses data in a power failure; it only shows their part.
  */
 
 export interface TailSettings {
