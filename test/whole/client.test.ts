@@ -61,7 +61,7 @@ const [one, other] = [
 const refused = await client.tokens.inspect('unknown').catch((error) => error);
 console.log(one.tokens[0].token === other.tokens[0].token, refused instanceof InvalidRequestError, refused.status);
 client.close();
-const impatient = new CardvaultClient({ ...options, maxRetries: 0, attemptTimeoutMs: 0 });
+const impatient = new CardvaultClient({ ...options, maxRetries: 0, attemptTimeoutMs: 1 });
 console.log((await impatient.account().catch((error) => error)).name);
 impatient.close();
 const secret = 'whsec_' + Buffer.alloc(32, 7).toString('base64');
