@@ -79,8 +79,8 @@ export class ConnectionError extends CardvaultError {
   /** The `Idempotency-Key` of the call; undefined for one that only reads. */
   readonly idempotencyKey: string | undefined;
 
-  constructor(message: string, idempotencyKey: string | undefined) {
-    super(message);
+  constructor(message: string, idempotencyKey: string | undefined, options?: ErrorOptions) {
+    super(message, options);
     this.idempotencyKey = idempotencyKey;
   }
 }
@@ -88,7 +88,7 @@ export class ConnectionError extends CardvaultError {
 /** The response is longer than any of the interface. The same request would get it again, so that it is not repeated. */
 export class ResponseTooLongError extends ConnectionError {}
 
-/** No complete response came within `timeoutMs`. */
+/** No complete response came within `timeoutMs` or `attemptTimeoutMs`. */
 export class TimeoutError extends ConnectionError {
   override readonly name = 'TimeoutError';
 }

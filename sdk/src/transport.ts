@@ -13,11 +13,14 @@ export interface ClientOptions {
   readonly apiKey: string;
   /** Certificates of authorities, PEM, when the vault has one of its own; absent: those that Node trusts. */
   readonly ca?: string | readonly string[] | undefined;
-  /** How long a call may take with all of its attempts; default 60,000. */
+  /**
+   * How long a call may take with all of its attempts; default 60,000. A number above 0; more than 2,147,483,647, the longest that a
+   * timer takes, counts as that.
+   */
   readonly timeoutMs?: number | undefined;
-  /** How long one attempt may take; default 30,000. */
+  /** How long one attempt may take, with the same limits; default 30,000. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** Attempts beyond the first; default 4. */
+  /** Attempts beyond the first: a whole number from 0; default 4. */
   readonly maxRetries?: number | undefined;
 }
 
@@ -29,6 +32,7 @@ export interface CallOptions {
    */
   readonly idempotencyKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Goes before that of the client, with the same limits. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -64,6 +68,8 @@ interface Response {
   readonly text: string;
 }
 
+/** Node ends a longer timer after 1 ms. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const DEFAULTS = { timeoutMs: 60_000, attemptTimeoutMs: 30_000, maxRetries: 4 };
 const FIRST_BACK_OFF_MS = 250;
 const LONGEST_BACK_OFF_MS = 8000;
@@ -81,7 +87,10 @@ const RETRYABLE: ReadonlySet<number> = new Set([409, 429, 503]);
 
 /** Sends requests, and sends them again where that cannot have a second effect. */
 export class Transport {
-  readonly #options: ClientOptions;
+  readonly #apiKey: string;
+  readonly #timeoutMs: number;
+  readonly #attemptTimeoutMs: number;
+  readonly #maxRetries: number;
   readonly #base: URL;
   readonly #agent: Agent;
   readonly #timing: Timing;
@@ -92,7 +101,12 @@ export class Transport {
     if (base === undefined || !isHttpsOrigin(base))
       throw new TypeError('baseUrl: expected https://HOST or https://HOST:PORT');
     if (!/^[\x21-\x7e]+$/.test(options.apiKey)) throw new TypeError('apiKey: expected visible ASCII characters');
-    this.#options = options;
+    this.#apiKey = options.apiKey;
+    this.#timeoutMs = toTimerMs('timeoutMs', options.timeoutMs ?? DEFAULTS.timeoutMs);
+    this.#attemptTimeoutMs = toTimerMs('attemptTimeoutMs', options.attemptTimeoutMs ?? DEFAULTS.attemptTimeoutMs);
+    this.#maxRetries = options.maxRetries ?? DEFAULTS.maxRetries;
+    if (!Number.isSafeInteger(this.#maxRetries) || this.#maxRetries < 0)
+      throw new TypeError('maxRetries: expected a whole number from 0');
     this.#timing = timing;
     this.#base = base;
     const ca = options.ca === undefined ? {} : { ca: typeof options.ca === 'string' ? options.ca : [...options.ca] };
@@ -108,18 +122,23 @@ export class Transport {
 
   /**
    * Returns the parsed body of a successful response. A write always has an `Idempotency-Key`, so that every retry of it gets the
-   * result of the first. Throws the errors of `errors.ts`, and a `TypeError` for a key that the service would refuse.
+   * result of the first. Throws the errors of `errors.ts`, and before anything is sent a `TypeError` for a bad option, such as a key
+   * that the service would refuse.
    */
   async send<T>(outgoing: Outgoing, options: CallOptions = {}): Promise<T> {
     const isWrite = outgoing.method !== 'GET';
     const idempotencyKey = isWrite ? (options.idempotencyKey ?? randomUUID()) : undefined;
     if (idempotencyKey !== undefined) assertKey(idempotencyKey);
     const { now, random, wait } = this.#timing;
-    const deadline = now() + (options.timeoutMs ?? this.#options.timeoutMs ?? DEFAULTS.timeoutMs);
-    const retries = this.#options.maxRetries ?? DEFAULTS.maxRetries;
+    const deadline = now() + toTimerMs('timeoutMs', options.timeoutMs ?? this.#timeoutMs);
     for (let attempt = 0; ; attempt++) {
-      const left = deadline - now();
-      const outcome = checkBody(await this.#attempt(outgoing, idempotencyKey, left, options.signal), idempotencyKey);
+      const attempted = this.#attempt(outgoing, idempotencyKey, deadline - now(), options.signal);
+      const received = await attempted.catch((error: unknown) => {
+        // An attempt before may have had its effect: whoever calls again needs its key.
+        const message = 'the request could not be sent again';
+        throw attempt === 0 ? error : new ConnectionError(message, idempotencyKey, { cause: error });
+      });
+      const outcome = checkBody(received, idempotencyKey);
       if (!(outcome instanceof ConnectionError) && isSuccess(outcome)) return parse(outcome.text) as T;
       const error =
         outcome instanceof ConnectionError
@@ -129,7 +148,7 @@ export class Transport {
       const isTooLong = outcome instanceof ResponseTooLongError;
       const isRetryable = outcome instanceof ConnectionError ? !isTooLong : RETRYABLE.has(outcome.status);
       const isInTime = now() + waits < deadline;
-      if (!isRetryable || attempt >= retries || !isInTime || options.signal?.aborted === true) throw error;
+      if (!isRetryable || attempt >= this.#maxRetries || !isInTime || options.signal?.aborted === true) throw error;
       await wait(waits, options.signal).catch(() => {
         throw error;
       });
@@ -140,7 +159,7 @@ export class Transport {
   #withoutValues(refusal: Refusal, { path, body, headers = {} }: Outgoing): Refusal {
     // A query has only words of the interface.
     const [place = ''] = path.split('?');
-    const sent = [...place.split('/').map(decodeURIComponent), this.#options.apiKey, ...Object.values(headers)];
+    const sent = [...place.split('/').map(decodeURIComponent), this.#apiKey, ...Object.values(headers)];
     if (body !== undefined) sent.push(Buffer.from(body as string).toString());
     const { description, code, field, requestId } = refusal;
     const isSafe = (text: string | undefined): boolean => text === undefined || !repeatsValue(text, sent);
@@ -155,15 +174,15 @@ export class Transport {
     };
   }
 
-  /** Never rejects for what the network does. */
-  #attempt(
+  /** Never rejects for what the network does, and never once its request exists. */
+  async #attempt(
     { method, path, keyHeader, body, contentType, headers }: Outgoing,
     idempotencyKey: string | undefined,
     leftMs: number,
     signal: AbortSignal | undefined,
   ): Promise<Response | ConnectionError> {
-    const attemptMs = this.#options.attemptTimeoutMs ?? DEFAULTS.attemptTimeoutMs;
-    const timeout = AbortSignal.timeout(Math.max(1, Math.min(leftMs, attemptMs)));
+    // The clock has fractions of a millisecond, and Node refuses them here.
+    const timeout = AbortSignal.timeout(Math.max(1, Math.ceil(Math.min(leftMs, this.#attemptTimeoutMs))));
     const bytes = body === undefined ? undefined : Buffer.from(body as string);
     return new Promise((resolve) => {
       const outgoing = request(new URL(path, this.#base), {
@@ -173,7 +192,7 @@ export class Transport {
         headers: {
           accept: 'application/json',
           ...headers,
-          [keyHeader]: this.#options.apiKey,
+          [keyHeader]: this.#apiKey,
           ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
           ...(bytes !== undefined && {
             'content-type': contentType ?? 'application/json',
@@ -196,6 +215,12 @@ const isHttpsOrigin = ({ protocol, origin, href }: URL): boolean => protocol ===
 function assertKey(key: string): void {
   if (!/^[\x21-\x7e]{1,255}$/.test(key))
     throw new TypeError('idempotencyKey: expected 1 to 255 visible ASCII characters');
+}
+
+/** Returns whole milliseconds that a timer takes. */
+function toTimerMs(name: string, value: number): number {
+  if (!Number.isFinite(value) || value <= 0) throw new TypeError(`${name}: expected milliseconds above 0`);
+  return Math.min(Math.ceil(value), LONGEST_TIMER_MS);
 }
 
 const isSuccess = ({ status }: Response): boolean => status >= 200 && status < 300;

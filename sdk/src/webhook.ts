@@ -4,7 +4,11 @@ import type { EVENT_TYPES } from './schema.ts';
 
 /** An event of a webhook. Receivers go by the header `webhook-id`: an event may arrive more than once, and in any order. */
 export interface WebhookEvent {
-  readonly type: (typeof EVENT_TYPES)[number] | 'webhook.test';
+  /**
+   * One of the types that this version knows, or any text: `events: ["*"]` delivers the types of later versions too. Respond with 2xx
+   * to a type that you do not know; other responses are repeated, and may disable the webhook.
+   */
+  readonly type: (typeof EVENT_TYPES)[number] | 'webhook.test' | (string & {});
   /** ISO 8601: when it happened. */
   readonly timestamp: string;
   readonly environment: 'production' | 'sandbox';

@@ -19,13 +19,15 @@ import type { Environment, Tenant } from '../kernel/environment.ts';
 import { LIMITS } from '../kernel/limits.ts';
 import type { Driver } from '../storage/database.ts';
 import { wrappedKeyStore } from '../storage/wrapped-key-store.ts';
+import { deleteDeliveries } from './delivery-batches.ts';
 import { Dispatcher, toAttemptResult } from './dispatcher.ts';
 import { Outbox } from './outbox.ts';
 import type { SendResult } from './send.ts';
-import { insertEndpoint, replayDelivery } from './webhook-store.ts';
+import { deleteEndpoint, insertEndpoint, replayDelivery } from './webhook-store.ts';
 
 const DELIVERED: SendResult = { statusCode: 204, error: undefined, retryAfter: undefined };
 const REFUSED: SendResult = { statusCode: undefined, error: 'connect', retryAfter: undefined };
+const GONE: SendResult = { statusCode: 410, error: 'status', retryAfter: undefined };
 const DELAY_MS = 3_600_000;
 
 const tenantOf = (account: string, environment: Environment = 'sandbox'): Tenant => ({ account, environment });
@@ -181,6 +183,61 @@ describe('a dispatcher whose endpoints are slow', { timeout: 60_000 }, () => {
     await endAll('acc_1');
     await assertHeld({ acc_1: LIMITS.webhookRequestsPerEndpoint });
   });
+
+  /** Waits until the result of an attempt to the only endpoint is stored. */
+  const assertStored = (error: string): Promise<void> =>
+    untilPasses(async () => {
+      const [row] = await database.read('select last_error from webhook_deliveries where last_error is not null');
+      assert.equal(row?.['last_error'], error);
+    });
+
+  test('sends one request at a time to an endpoint whose failed delivery is not due again', async () => {
+    await addEndpoints(tenantOf('acc_1'));
+    await emit(tenantOf('acc_1'));
+    await assertHeld({ acc_1: 1 });
+    await endAll('acc_1', REFUSED);
+    await assertStored('connect');
+    await dispatcher.runOnce();
+    await emit(tenantOf('acc_1'), LIMITS.webhookRequestsPerEndpoint);
+    await assertHeld({ acc_1: 1 });
+    await dispatcher.runOnce();
+    assert.equal(held.length, 1);
+  });
+
+  const tenant = tenantOf('acc_1');
+  const ends: Readonly<Record<string, readonly [result: SendResult, end: () => Promise<unknown>]>> = {
+    'is deleted': [
+      REFUSED,
+      () =>
+        database.commit({
+          account: tenant.account,
+          writes: [deleteEndpoint(tenant, 'wh_0'), deleteDeliveries(tenant, 'wh_0')],
+        }),
+    ],
+    'is disabled, with its last delivery failed': [GONE, async () => undefined],
+  };
+  for (const [event, [result, end]] of Object.entries(ends))
+    test(`keeps nothing of an endpoint that has failed and then ${event}`, async (context) => {
+      // The maps that hold the endpoint by its name are private: the test finds them when they are written.
+      const name = 'sandbox/acc_1/wh_0';
+      const maps = new Set<Map<unknown, unknown>>();
+      const { set } = Map.prototype;
+      context.mock.method(Map.prototype, 'set', function (this: Map<unknown, unknown>, key: unknown, value: unknown) {
+        if (key === name) maps.add(this);
+        return set.call(this, key, value);
+      });
+      await addEndpoints(tenant);
+      await emit(tenant);
+      await assertHeld({ acc_1: 1 });
+      for (const request of heldOf('acc_1')) request.end(result);
+      await assertStored(result.error ?? assert.fail('the attempt succeeds'));
+      await end();
+      await untilPasses(async () => {
+        await dispatcher.runOnce();
+        const kept = [...maps].map((map) => map.has(name));
+        assert.deepEqual(kept, [false, false]);
+      }, 3000);
+    });
 
   test('lets requests in progress end when it stops, and starts no other', async () => {
     await addEndpoints(tenantOf('acc_1'));

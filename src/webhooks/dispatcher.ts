@@ -123,14 +123,21 @@ export class Dispatcher {
   async #listDueEndpoints(): Promise<WaitingEndpoint[]> {
     const now = this.#clock();
     const found: WaitingEndpoint[] = [];
+    const waiting = new Set<string>();
     for (let next = await findNextWaitingEndpoint(this.#database, undefined); next !== undefined; ) {
+      waiting.add(nameOf(next));
       if (next.dueAt <= now) found.push(next);
       next = await findNextWaitingEndpoint(this.#database, next);
     }
-    const due = new Set(found.map(nameOf));
-    for (const name of this.#turns.keys()) if (!due.has(name) && !this.#loads.has(name)) this.#turns.delete(name);
-    const turnOf = (waiting: WaitingEndpoint): number => this.#turns.get(nameOf(waiting)) ?? 0;
+    this.#forgetOthers(waiting, new Set(found.map(nameOf)));
+    const turnOf = (endpoint: WaitingEndpoint): number => this.#turns.get(nameOf(endpoint)) ?? 0;
     return found.sort((one, other) => turnOf(one) - turnOf(other));
+  }
+
+  /** An endpoint whose last attempt failed may never get another one: it is kept only while it has waiting deliveries. */
+  #forgetOthers(waiting: ReadonlySet<string>, due: ReadonlySet<string>): void {
+    for (const [name, { requests }] of this.#loads) if (requests === 0 && !waiting.has(name)) this.#loads.delete(name);
+    for (const name of this.#turns.keys()) if (!due.has(name) && !this.#loads.has(name)) this.#turns.delete(name);
   }
 
   /** Starts no further request, and resolves when those in progress have ended. */

@@ -285,6 +285,20 @@ describe('a call of the client', { timeout: 60_000 }, () => {
       assert.equal(received.length, 0);
     });
 
+    for (const name of ['timeoutMs', 'attemptTimeoutMs', 'maxRetries'] as const)
+      test(`with a value of ${name} that is no limit`, async () => {
+        replies = [succeed];
+        const least = name === 'maxRetries' ? -1 : 0;
+        const values = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0.5, least, '5000' as never];
+        for (const value of values) {
+          const namesOption = { name: 'TypeError', message: new RegExp(`^${name}: expected`) };
+          assert.throws(() => newClient({ [name]: value }), namesOption, String(value));
+          if (name !== 'timeoutMs') continue;
+          await assert.rejects(newClient().tokens.delete(['a'], { timeoutMs: value }), namesOption, String(value));
+        }
+        assert.equal(received.length, 0);
+      });
+
     test('when its signal is aborted before', async () => {
       replies = [succeed];
       await errorOf(newClient().tokens.delete(['a'], { signal: AbortSignal.abort() }));
@@ -369,6 +383,56 @@ describe('a call of the client', { timeout: 60_000 }, () => {
           RANDOM_PARTS[0],
         ]);
     });
+  });
+
+  /** The clock of the machine has fractions of a millisecond, which the other clients of these tests never see. */
+  describe('by the clock of the machine', () => {
+    const newTimedClient = (more: Partial<ClientOptions>): CardvaultClient => {
+      const client = new CardvaultClient({ ...options, ...more }, { ...SYSTEM_TIMING, random: () => 0 });
+      clients.push(client);
+      return client;
+    };
+
+    test('is repeated after an attempt without a response, with the same key, until timeoutMs', async () => {
+      replies = [() => undefined];
+      const error = await errorOf(newTimedClient({ attemptTimeoutMs: 500, timeoutMs: 1100 }).tokens.delete(['a']));
+      assert.ok(error instanceof TimeoutError && error.idempotencyKey !== undefined);
+      assert.deepEqual(keys(), [error.idempotencyKey, error.idempotencyKey]);
+    });
+
+    test('succeeds in an attempt that has less time than attemptTimeoutMs', async () => {
+      replies = [refuse(503), succeed];
+      assert.deepEqual(await newTimedClient({ timeoutMs: 20_000.5 }).tokens.delete(['a']), { tokens: [] });
+      assert.equal(new Set(keys()).size, 1);
+      assert.equal(received.length, 2);
+    });
+
+    test('is sent once when timeoutMs is less than attemptTimeoutMs and no response comes', async () => {
+      replies = [() => undefined];
+      const error = await errorOf(newTimedClient({}).tokens.delete(['a'], { timeoutMs: 500.25 }));
+      assert.ok(error instanceof TimeoutError && error.idempotencyKey !== undefined);
+      assert.deepEqual(keys(), [error.idempotencyKey]);
+    });
+
+    test('has its time when its limits are longer than a timer can be', async () => {
+      replies = [(response) => void setTimeout(() => response.writeHead(200).end(SUCCESS), 100)];
+      const longest = { timeoutMs: Number.MAX_SAFE_INTEGER, attemptTimeoutMs: 2 ** 31 };
+      assert.deepEqual(await newTimedClient(longest).tokens.delete(['a']), { tokens: [] });
+    });
+  });
+
+  test('has its key in the error when a repeat cannot be sent', async (context) => {
+    replies = [
+      (_, request) => {
+        context.mock.method(AbortSignal, 'timeout', () => {
+          throw new RangeError('no timer');
+        });
+        request.socket.destroy();
+      },
+    ];
+    const error = await errorOf(newClient().tokens.delete(['a']));
+    assert.ok(error instanceof ConnectionError && error.cause instanceof RangeError);
+    assert.deepEqual(keys(), [error.idempotencyKey]);
   });
 
   describe('ends', () => {

@@ -17,6 +17,7 @@ import {
   ConnectionError,
   InvalidRequestError,
   verifyWebhook,
+  type WebhookEvent,
   WebhookVerificationError,
 } from '../../sdk/src/index.ts';
 import { repeatsValue } from '../../sdk/src/repeats.ts';
@@ -61,7 +62,7 @@ const [one, other] = [
 const refused = await client.tokens.inspect('unknown').catch((error) => error);
 console.log(one.tokens[0].token === other.tokens[0].token, refused instanceof InvalidRequestError, refused.status);
 client.close();
-const impatient = new CardvaultClient({ ...options, maxRetries: 0, attemptTimeoutMs: 0 });
+const impatient = new CardvaultClient({ ...options, maxRetries: 0, attemptTimeoutMs: 1 });
 console.log((await impatient.account().catch((error) => error)).name);
 impatient.close();
 const secret = 'whsec_' + Buffer.alloc(32, 7).toString('base64');
@@ -594,6 +595,22 @@ describe('verifyWebhook', () => {
     ];
     for (const [given, text, key] of refused)
       assert.throws(() => verifyWebhook({ headers: given as never, body: text }, key), WebhookVerificationError);
+  });
+
+  test('returns an event of a type that this version does not know', async () => {
+    const { Webhook } = await import('standardwebhooks');
+    const now = new Date();
+    const event: WebhookEvent = {
+      ...{ type: 'token.renewed', timestamp: now.toISOString() },
+      ...{ environment: 'sandbox', data: {} },
+    };
+    const body = JSON.stringify(event);
+    const headers = {
+      'webhook-id': 'evt_a',
+      'webhook-timestamp': String(Math.floor(now.getTime() / 1000)),
+      'webhook-signature': new Webhook(secret).sign('evt_a', now, body),
+    };
+    assert.deepEqual(verifyWebhook({ headers, body }, secret), event);
   });
 
   test('takes no text for a secret that is too short to be one', () => {
