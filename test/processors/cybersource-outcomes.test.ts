@@ -95,6 +95,20 @@ describe('soft declines that the operator accepts', () => {
       const past = history({ ...ref, processorId: id });
       approvedId(await cybersource.capture(desk.call({ settings }), past, money('10.50')));
     });
+
+    test(`${reason}: a later setting releases no authorization that was accepted`, async () => {
+      fake.inject({
+        on: 'payment',
+        fault: 'verdict',
+        verdict: { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true },
+      });
+      const call = desk.call({ settings: { 'soft-decline': 'accept' } });
+      const id = approvedId(await cybersource.authorize(call, order(), card()));
+      const ref = subject('authorization', call.operationId, id);
+      assert.equal(approvedId(await cybersource.inquire(desk.call(), history(), ref)), id);
+      assert.equal(fake.ledger.totals(id).authorized, 105_000n);
+      approvedId(await cybersource.capture(desk.call(), history(ref), money('10.50')));
+    });
   }
 });
 

@@ -131,14 +131,28 @@ for (const auth of ['jwt', 'http-signature']) {
       avs: { code: 'Y', codeRaw: 'Y' },
     });
 
-    test('a payment without an id at CyberSource is not captured or refunded, and nothing is sent', async () => {
+    test('a payment that CyberSource does not have is not captured or refunded', async () => {
       const before = fake.requests.length;
       const past = history(subject('authorization', desk.newKey()));
       assert.equal((await cybersource.capture(desk.call(), past, money('1'))).kind, 'not-sent');
       assert.equal((await cybersource.refund(desk.call(), past, money('1'))).kind, 'not-sent');
       assert.equal((await cybersource.refund(desk.call(), history(), money('1'))).kind, 'not-sent');
       assert.equal((await cybersource.void(desk.call(), history())).kind, 'not-sent');
-      assert.equal(fake.requests.length, before);
+      assert.deepEqual(fake.requests.slice(before), ['search', 'search']);
+    });
+
+    // A user has stated the outcome, so the record has no id of CyberSource.
+    test('a payment is captured and refunded by our reference where its id is unknown', async () => {
+      const { key, id } = await authorized();
+      const past = history(subject('authorization', key));
+      approvedId(await cybersource.capture(desk.call(), past, money('7.25')));
+      approvedId(await cybersource.refund(desk.call(), past, money('7.25')));
+      assert.deepEqual(ledger.totals(id), { authorized: 105_000n, captured: 72_500n, refunded: 72_500n });
+      const sale = desk.call();
+      const saleId = approvedId(await cybersource.authorize(sale, order({ capture: true }), card()));
+      const sold = history(subject('payment', sale.operationId));
+      approvedId(await cybersource.refund(desk.call(), sold, money('10.50')));
+      assert.equal(ledger.totals(saleId).refunded, 105_000n);
     });
 
     test('no result contains the card number', async () => {

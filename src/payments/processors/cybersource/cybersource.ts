@@ -105,8 +105,8 @@ export class CyberSource implements Processor {
     return isReversed ? refused(mapped.reason, response?.details ?? NO_DETAILS, mapped.cause) : unknown('not-reversed');
   }
 
-  capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
-    const id = history.operations[0]?.processorId;
+  async capture(call: ProcessorCall, history: PaymentHistory, amount: Money): Promise<Outcome> {
+    const id = await this.#inquiry.findPaymentId(call, history);
     return this.#sendModification('capture', call, id === undefined ? undefined : `payments/${id}/captures`, amount);
   }
 
@@ -234,12 +234,12 @@ export class CyberSource implements Processor {
   }
 
   /**
-   * Finds the capture of an authorization whose capture we have not recorded: it was captured in the Business Center,
-   * or its response was lost.
+   * Finds what was captured where we have no id of it: it was captured in the Business Center, its response was lost, or a
+   * user stated the outcome.
    */
   async #findRefundPath(call: ProcessorCall, history: PaymentHistory): Promise<string | undefined> {
-    const id = await this.#inquiry.findCaptureId(call, history);
-    return id === undefined ? undefined : `captures/${id}/refunds`;
+    const captured = await this.#inquiry.findCaptured(call, history);
+    return captured === undefined ? undefined : `${captured.isSale ? 'payments' : 'captures'}/${captured.id}/refunds`;
   }
 
   /** True when CyberSource confirms the reversal of the authorization. */

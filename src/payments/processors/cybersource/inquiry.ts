@@ -35,6 +35,12 @@ interface MatchedTransaction {
   readonly isReversed: boolean;
 }
 
+interface CapturedTransaction {
+  readonly id: string;
+  /** True when the authorization captured too. */
+  readonly isSale: boolean;
+}
+
 type ReverseAuthorization = (
   call: ProcessorCall,
   asked: ExpectedTransaction,
@@ -71,18 +77,27 @@ export class Inquiry {
     }
   }
 
+  /** Returns CyberSource's id of the payment, found by our reference where we have none; undefined when it is ambiguous or missing. */
+  async findPaymentId(call: ProcessorCall, { operations: [first] }: PaymentHistory): Promise<string | undefined> {
+    if (first === undefined || first.processorId !== undefined) return first?.processorId;
+    const found = await this.#findTransaction(call, first, APPLICATIONS.authorization);
+    return found.kind === 'found' ? found.transaction.id : undefined;
+  }
+
   /**
-   * Returns CyberSource's id of the capture of an authorization, also of a capture in the Business Center; undefined
-   * when it is ambiguous.
+   * Returns CyberSource's id of the sale, or of the capture of an authorization, also of a capture in the Business Center;
+   * undefined when it is ambiguous or missing.
    */
-  async findCaptureId(call: ProcessorCall, history: PaymentHistory): Promise<string | undefined> {
+  async findCaptured(call: ProcessorCall, history: PaymentHistory): Promise<CapturedTransaction | undefined> {
     const [first] = history.operations;
-    if (first?.processorId === undefined) return undefined;
+    if (first === undefined) return undefined;
     const found = await this.#findTransaction(call, first, APPLICATIONS.authorization);
     if (found.kind !== 'found') return undefined;
-    const related = await this.#loadRelated(call, found.transaction, history);
-    return related?.find((transaction) => hasApplied(transaction, APPLICATIONS.capture) && !isReversed(transaction))
-      ?.id;
+    const isCaptured = (transaction: TransactionDetails): boolean =>
+      hasApplied(transaction, APPLICATIONS.capture) && !isReversed(transaction);
+    if (isCaptured(found.transaction)) return { id: found.transaction.id, isSale: true };
+    const id = (await this.#loadRelated(call, found.transaction, history))?.find(isCaptured)?.id;
+    return id === undefined ? undefined : { id, isSale: false };
   }
 
   async #inquirePayment(call: ProcessorCall, history: PaymentHistory, subject: OperationRef): Promise<InquiryResult> {
@@ -94,7 +109,9 @@ export class Inquiry {
     const wasReversed = found.isReversed || isReversed(transaction) || isReversedBy(related);
     // A void among refunds may belong to one of them.
     if (wasReversed === undefined) return unknown('unclear');
-    const policy = call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
+    // An authorization whose id we have was accepted: a later setting does not release what a merchant relies on.
+    const isAccepted = subject.processorId !== undefined && !wasReversed;
+    const policy = isAccepted || call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
     const mapped = mapPayment(transaction, policy);
     return wasReversed
       ? toReversedResult(mapped, transaction)
