@@ -256,7 +256,8 @@ export class Recovery {
       if (checked === undefined || checked.payment.operationInProgress !== undefined) continue;
       // Read again for each operation: the processor may have reported the effect of the previous one.
       const operations = await this.#services.repository.listOperations(checked);
-      const result = await recheckOutcome(processor, checked, operations);
+      const isOtherAccount = mayBeOfOtherAccount(configured, checked);
+      const result = await recheckOutcome({ processor, snapshot: checked, operations, isOtherAccount });
       problem = result.kind === 'unknown' ? result.problem : processor.lastProblem;
       // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
       const hasOtherCapture = operations.some(({ type, state }) => type === 'capture' && state === 'accepted');
