@@ -250,7 +250,8 @@ export class Recovery {
     const { loaded, configured, processor } = job;
     const { tenant, payment, reconciliation } = loaded;
     let problem: string | undefined;
-    for (const id of reconciliation.recheckIds) {
+    // The others are first in the next job, because each one that is still open becomes the last.
+    for (const id of reconciliation.recheckIds.slice(0, MAX_CALLS_PER_JOB)) {
       const checked = await this.#services.repository.load(tenant, id);
       // The result may include the effect of an operation in progress, so the inquiry waits for its end.
       if (checked === undefined || checked.payment.operationInProgress !== undefined) continue;

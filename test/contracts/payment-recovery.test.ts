@@ -268,4 +268,17 @@ describe('the recovery of payments at a processor that names no request in its r
     assert.deepEqual([both.payment.status, both.reconciliation.inDoubtSince], ['Voided', undefined]);
     assert.equal(await watched(id), 0);
   });
+
+  test('rechecks a few operations in one job, and the others in the next one', async () => {
+    const id = await authorize();
+    await operate(id, CAPTURE);
+    for (let count = 0; count < 7; count++) await lose(id, 'refund', refundOf(`${count + 1}`));
+    const watchedBefore = (await payments.lookup(tenant, id)).reconciliation.recheckIds;
+    assert.equal(watchedBefore.length, 7);
+    const before = fake.requests.length;
+    assert.ok(await recovery.runNow(tenant, id));
+    assert.equal(fake.requests.length - before, 5);
+    const { recheckIds } = (await payments.lookup(tenant, id)).reconciliation;
+    assert.deepEqual(recheckIds.slice(0, 2), watchedBefore.slice(5));
+  });
 });
