@@ -109,7 +109,7 @@ function inDoubtCommand(payments: Command, tools: CliContext): void {
 const toInDoubtView = ({ tenant, payment, attempts, dueAt, lastProblem, ...columns }: InDoubtPayment) => ({
   ...tenant,
   payment_id: columns.id,
-  transaction_id: columns.operationInProgress ?? columns.id,
+  transaction_id: columns.operationId,
   processor: columns.processor,
   status: columns.status,
   amount: payment === undefined ? null : formatNumber({ minor: payment.amount, currency: payment.currency }),

@@ -22,10 +22,17 @@ import {
 } from '../../test/fixtures/payment-fixtures.ts';
 import type { Currency } from '../kernel/currency.ts';
 import { applyEvent, applyState, NEVER_CONFIRMED, NEVER_RECEIVED } from './apply-event.ts';
-import { newOperation, type Operation, type Payment, type PaymentSnapshot, stateOf } from './payment.ts';
+import {
+  newOperation,
+  type Operation,
+  type Payment,
+  type PaymentSnapshot,
+  type PaymentType,
+  stateOf,
+} from './payment.ts';
 import type { PaymentEvent } from './payment-event.ts';
 import type { InquiryResult, OperationType, Outcome } from './processor.ts';
-import { needsManualResolution, needsRecheck } from './reconciliation.ts';
+import { isContradicted, needsRecheck } from './reconciliation.ts';
 import { REASONS, STATUSES, type Status, TRANSITIONS } from './transitions.ts';
 
 const TYPES: readonly OperationType[] = [
@@ -64,6 +71,15 @@ function recheck(snapshot: PaymentSnapshot, result: InquiryResult, now = NOW): P
 function assertUnchanged(after: PaymentSnapshot, before: PaymentSnapshot, about = ''): void {
   assert.equal(after.payment, before.payment, about);
   assert.deepEqual({ ...after.operation, history: before.operation.history }, before.operation, about);
+}
+
+/** The operation is in doubt until it is resolved, and neither it nor the payment is changed. */
+function assertContradicted(after: PaymentSnapshot, before: PaymentSnapshot, about = ''): void {
+  const { id } = before.operation;
+  assertUnchanged(after, before, about);
+  const { recheckIds, contradictoryIds, inDoubtSince, lastProblem } = after.reconciliation;
+  assert.deepEqual([recheckIds, contradictoryIds], [[id], [id]], about);
+  assert.deepEqual([inDoubtSince, lastProblem], [NOW, 'contradiction'], about);
 }
 
 const CLP = 'CLP' as Currency;
@@ -568,27 +584,25 @@ describe('a late outcome that cannot be applied', () => {
 
   it('needs an operator when the processor has processed it and the amount is already used', () => {
     const before = refund();
-    const after = recheck(before, OUTCOMES.approved);
-    assertUnchanged(after, before);
-    assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
+    assertContradicted(recheck(before, OUTCOMES.approved), before);
   });
 
   it('needs none when the amount is available, or when it was not processed', () => {
     const roomy = refund({ refunded: 0n });
-    assert.equal(needsManualResolution(recheck(roomy, OUTCOMES.approved).operation, OUTCOMES.approved), false);
+    assert.equal(isContradicted(recheck(roomy, OUTCOMES.approved), OUTCOMES.approved), false);
     const before = refund();
     for (const result of [OUTCOMES.unknown, OUTCOMES['not-found'], OUTCOMES.refused] as const)
-      assert.equal(needsManualResolution(recheck(before, result).operation, result), false);
+      assert.equal(isContradicted(recheck(before, result), result), false);
   });
 
-  it('needs none for a void of an unchanged payment, nor for a first operation', () => {
+  it('needs none for a void of an unchanged payment', () => {
     const type = 'authorization_void';
     const ended: PaymentSnapshot = withCompleted(PAYMENT_STATES.Authorized, {
       type,
       state: 'refused',
       failure: NEVER_CONFIRMED,
     });
-    assert.equal(needsManualResolution(ended.operation, OUTCOMES.approved), false);
+    assert.equal(isContradicted(ended, OUTCOMES.approved), false);
   });
 
   it('needs an operator when a reversed first operation can no longer be reversed', () => {
@@ -598,10 +612,78 @@ describe('a late outcome that cannot be applied', () => {
     });
     for (const status of ['ProcessorError', 'Declined'] as const) {
       const before = { ...first, payment: { ...first.payment, status } };
-      assertUnchanged(recheck(before, OUTCOMES.approved), before);
+      assertContradicted(recheck(before, OUTCOMES.approved), before);
     }
-    assert.equal(needsManualResolution(first.operation, OUTCOMES.approved), true);
-    assert.equal(needsManualResolution(first.operation, OUTCOMES['not-found']), false);
+    assert.equal(isContradicted(first, OUTCOMES['not-found']), false);
+  });
+});
+
+describe('a payment that was released or failed', () => {
+  const late = NOW - 100 + 2 * RULES.recoveryMax;
+  const over = (status: 'Cancelled' | 'Voided' | 'Declined' | 'ProcessorError', type: PaymentType = 'payment') =>
+    withCompleted({ ...PAYMENT_STATES[status], type }, { type }, { recheckIds: [FIRST] });
+
+  it('is in doubt when the processor captured, or still holds, its amount, until a person has seen to it', () => {
+    for (const status of ['Cancelled', 'Voided', 'Declined', 'ProcessorError'] as const)
+      for (const outcomeName of ['captured', 'captured in part', 'approved'] as const) {
+        const before = over(status);
+        const after = recheck(before, OUTCOMES[outcomeName]);
+        assertContradicted(after, { ...before, operation: after.operation }, `${status}, ${outcomeName}`);
+        assert.equal(after.operation.state, 'accepted');
+        for (const outcome of ['accepted', 'refused'] as const) {
+          const resolution = { type: 'resolved-manually', outcome, by: { type: 'operator' }, reason: '' } as const;
+          const resolved = apply(after, resolution);
+          assertUnchanged(resolved ?? assert.fail(), after);
+          assert.deepEqual(resolved?.reconciliation, buildReconciliation({ lastProblem: 'contradiction' }));
+        }
+      }
+  });
+
+  it('is in doubt after a void of a pending payment that the processor had captured', () => {
+    const pending = apply(withOperation({ type: 'payment' }, { type: 'payment' }), {
+      type: 'responded',
+      outcome: OUTCOMES.pending,
+    });
+    assert.ok(pending !== undefined);
+    const { operation } = withOperation({}, { type: 'authorization_void' });
+    const voided = apply(apply(pending, { type: 'started', operation }), {
+      type: 'responded',
+      outcome: OUTCOMES.approved,
+    });
+    assert.deepEqual([voided?.payment.status, voided?.reconciliation.recheckIds], ['Cancelled', [FIRST]]);
+    const first: PaymentSnapshot = { ...(voided ?? assert.fail()), operation: pending.operation };
+    assert.equal(recheck(first, OUTCOMES.captured).reconciliation.inDoubtSince, NOW);
+  });
+
+  it('is rechecked for a limited time while its order may still be decided', () => {
+    for (const outcomeName of ['pending', 'unknown'] as const) {
+      const before = over('Cancelled');
+      assertUnchanged(recheck(before, OUTCOMES[outcomeName]), before);
+      assert.deepEqual(recheck(before, OUTCOMES[outcomeName], late - 1).reconciliation.recheckIds, [FIRST]);
+      assert.deepEqual(recheck(before, OUTCOMES[outcomeName], late).reconciliation.recheckIds, []);
+    }
+    for (const outcomeName of ['reversed', 'refused', 'not-found'] as const)
+      assert.deepEqual(recheck(over('Cancelled'), OUTCOMES[outcomeName]).reconciliation, buildReconciliation());
+  });
+
+  it('is not in doubt while the processor has what the payment has', () => {
+    for (const [status, outcomeName] of [
+      ['Authorized', 'approved'],
+      ['Collected', 'captured'],
+      ['Collected', 'approved'],
+    ] as const)
+      assert.equal(isContradicted(withCompleted(PAYMENT_STATES[status], {}), OUTCOMES[outcomeName]), false);
+  });
+});
+
+describe('a pending payment of which more was captured than requested', () => {
+  it('is in doubt', () => {
+    for (const status of ['Opened', 'Authorized'] as const) {
+      const before = withCompleted(PAYMENT_STATES[status], {}, { recheckIds: [FIRST] });
+      const after = recheck(before, { ...OUTCOMES.captured, captured: captured(10_001n) });
+      assert.equal(after.payment, before.payment);
+      assert.equal(after.reconciliation.inDoubtSince, NOW);
+    }
   });
 });
 
@@ -636,16 +718,14 @@ describe('a capture that was reversed', () => {
       { ...PAYMENT_STATES.Collected, refunded: 0n },
       { type: 'capture', amount: 8000n, state: 'refused', failure: NEVER_CONFIRMED },
     );
-    const after = recheck(before, OUTCOMES.approved);
-    assertUnchanged(after, before);
-    assert.equal(needsManualResolution(after.operation, OUTCOMES.approved), true);
+    assertContradicted(recheck(before, OUTCOMES.approved), before);
   });
 
   it('took effect when the state of the payment reported it first, and no other capture did', () => {
     const before: PaymentSnapshot = withCompleted(
       { ...PAYMENT_STATES.Collected, refunded: 0n },
       { type: 'capture', amount: 8000n, state: 'refused', failure: NEVER_CONFIRMED },
-      { attempts: 3, inDoubtSince: NOW, recheckIds: [NEXT] },
+      { attempts: 3, inDoubtSince: NOW, recheckIds: [NEXT], contradictoryIds: [NEXT] },
     );
     const find = (snapshot: PaymentSnapshot, hasOtherCapture: boolean) =>
       apply(snapshot, { type: 'inquired', result: OUTCOMES.approved, hasOtherCapture });
@@ -653,6 +733,7 @@ describe('a capture that was reversed', () => {
     assert.deepEqual(after?.payment, before.payment);
     assert.deepEqual([after?.operation.state, after?.operation.failure], ['accepted', undefined]);
     assert.deepEqual(after?.reconciliation, buildReconciliation());
+    assert.equal(find(before, true)?.reconciliation.inDoubtSince, NOW);
     assertUnchanged(find(before, true) ?? assert.fail(), before);
     for (const amount of [7999n, 8001n]) {
       const other = { ...before, operation: { ...before.operation, amount } };
@@ -742,6 +823,16 @@ describe('a further operation', () => {
     assert.deepEqual(after?.payment, { ...before.payment, operationInProgress: NEXT, operationCount: 4 });
     assert.equal(after?.operation, operation);
     assert.deepEqual(after?.reconciliation, buildReconciliation({ recheckIds: [FIRST] }));
+  });
+
+  it('ends no doubt about a contradictory one, neither when it starts nor when it completes', () => {
+    const doubt = { inDoubtSince: NOW - 50, recheckIds: [FIRST], contradictoryIds: [FIRST] };
+    const before = withCompleted(PAYMENT_STATES.Authorized, {}, { ...doubt, attempts: 4 });
+    const started = apply(before, { type: 'started', operation });
+    assert.deepEqual(started?.reconciliation, buildReconciliation(doubt));
+    const completed = apply(started, { type: 'responded', outcome: OUTCOMES.approved });
+    assert.equal(completed?.operation.state, 'accepted');
+    assert.deepEqual(completed?.reconciliation, buildReconciliation(doubt));
   });
 
   it('does not start while another one is in progress', () => {
@@ -886,11 +977,10 @@ describe('an attempt without a result', () => {
     assert.equal(count({}, doubted)?.inDoubtSince, NOW - 50);
   });
 
-  it('does not put a completed operation in doubt, unless it contradicts the record', () => {
-    const completed = withCompleted({}, {}, { inDoubtSince: NOW - 50 });
-    assert.equal(count({}, completed)?.inDoubtSince, undefined);
-    assert.equal(count({ isContradiction: true }, completed)?.inDoubtSince, NOW - 50);
-    assert.equal(count({ isContradiction: true }, withCompleted({}, {}))?.inDoubtSince, NOW);
+  it('does not put a completed operation in doubt, and ends no doubt about one that is contradictory', () => {
+    assert.equal(count({}, withCompleted({}, {}, { recheckIds: [FIRST] }))?.inDoubtSince, undefined);
+    const contradictory = withCompleted({}, {}, { inDoubtSince: NOW - 50, contradictoryIds: [FIRST] });
+    assert.equal(count({}, contradictory)?.inDoubtSince, NOW - 50);
   });
 });
 
@@ -933,33 +1023,59 @@ describe('a notification', () => {
 });
 
 describe('a recheck', () => {
-  const pending = withCompleted({}, {}, { attempts: 3, inDoubtSince: NOW, recheckIds: [FIRST] });
+  const pending = withCompleted({}, {}, { attempts: 3, recheckIds: [FIRST] });
 
   it('ends with a definite result, which resets the attempts and the doubt', () => {
     const after = recheck(pending, OUTCOMES.approved);
     assert.deepEqual(after.reconciliation, buildReconciliation());
-    const busy = { ...pending, payment: { ...pending.payment, operationInProgress: NEXT } };
+    const busy = withCompleted({ operationInProgress: NEXT }, {}, { ...pending.reconciliation, inDoubtSince: NOW });
     assert.deepEqual(
       recheck(busy, OUTCOMES.approved).reconciliation,
       buildReconciliation({ attempts: 3, inDoubtSince: NOW }),
     );
   });
 
-  it('continues while the processor may report more, and keeps its attempts', () => {
-    assert.equal(recheck(pending, OUTCOMES.pending).reconciliation, pending.reconciliation);
+  it('continues while the processor may report more, keeps its attempts, and makes way for the others', () => {
+    assert.deepEqual(recheck(pending, OUTCOMES.pending).reconciliation, pending.reconciliation);
     const two = { ...pending, reconciliation: { ...pending.reconciliation, recheckIds: [FIRST, 'other'] } };
+    assert.deepEqual(recheck(two, OUTCOMES.pending).reconciliation.recheckIds, ['other', FIRST]);
     assert.deepEqual(recheck(two, OUTCOMES.approved).reconciliation, {
       ...pending.reconciliation,
       recheckIds: ['other'],
     });
   });
 
-  it('continues while only an operator can resolve the result', () => {
+  it('of a contradictory operation continues until the processor or a person states otherwise', () => {
     const refused = { type: 'payment_refund', state: 'refused', amount: 6000n } as const;
-    const before = withCompleted(PAYMENT_STATES.Collected, refused, { recheckIds: [NEXT] });
+    const doubt = { inDoubtSince: NOW, recheckIds: [NEXT], contradictoryIds: [NEXT] };
+    const before = withCompleted(PAYMENT_STATES.Collected, refused, doubt);
     const late = NOW + 10 * RULES.recoveryMax;
-    assert.deepEqual(recheck(before, OUTCOMES.approved, late).reconciliation.recheckIds, [NEXT]);
-    assert.deepEqual(recheck(before, OUTCOMES['not-found'], late).reconciliation.recheckIds, []);
+    for (const outcomeName of ['approved', 'not-found', 'pending', 'unknown'] as const) {
+      const after = recheck(before, OUTCOMES[outcomeName], late);
+      const expected = { ...doubt, lastProblem: 'contradiction' };
+      assert.deepEqual(after.reconciliation, buildReconciliation(expected), outcomeName);
+      const unanswered = apply(after, { type: 'unanswered', problem: 'timeout' }, late);
+      assert.equal(unanswered?.reconciliation.inDoubtSince, NOW);
+    }
+    for (const outcomeName of ['refused', 'reversed'] as const)
+      assert.deepEqual(recheck(before, OUTCOMES[outcomeName], late).reconciliation, buildReconciliation());
+    const withoutDoubt = withCompleted(PAYMENT_STATES.Collected, refused, { recheckIds: [NEXT] });
+    assert.deepEqual(recheck(withoutDoubt, OUTCOMES['not-found'], late).reconciliation.recheckIds, []);
+  });
+
+  it('ends the doubt only with the last contradictory operation, and leaves the others rechecked', () => {
+    const doubt = { attempts: 3, inDoubtSince: NOW, recheckIds: [FIRST, NEXT, 'other'] };
+    const two = withCompleted(PAYMENT_STATES.Cancelled, {}, { ...doubt, contradictoryIds: [FIRST, NEXT] });
+    const one = recheck(two, OUTCOMES.reversed);
+    assert.deepEqual(
+      one.reconciliation,
+      buildReconciliation({ ...doubt, recheckIds: [NEXT, 'other'], contradictoryIds: [NEXT] }),
+    );
+    const none = recheck(
+      { ...two, reconciliation: { ...two.reconciliation, contradictoryIds: [FIRST] } },
+      OUTCOMES.reversed,
+    );
+    assert.deepEqual(none.reconciliation, buildReconciliation({ attempts: 3, recheckIds: [NEXT, 'other'] }));
   });
 
   it('continues until a payment that was found authorized has its capture in progress', () => {
@@ -1010,16 +1126,31 @@ describe('an outcome that an operator sets', () => {
     assert.equal(state(withOperation(PAYMENT_STATES.Authorized, { type: 'expiry' }), 'refused'), undefined);
   });
 
-  it('ends the doubt about a completed operation, and changes nothing else', () => {
-    const before = withCompleted(
+  const contradictory = (contradictoryIds: readonly string[], recheckIds: readonly string[]): PaymentSnapshot =>
+    withCompleted(
       PAYMENT_STATES.Collected,
       { type: 'payment_refund', state: 'refused' },
-      { attempts: 9, inDoubtSince: NOW, lastProblem: 'contradiction', recheckIds: [NEXT, 'other'] },
+      { attempts: 9, inDoubtSince: NOW, lastProblem: 'contradiction', recheckIds, contradictoryIds },
     );
+
+  it('ends the doubt about a contradictory operation, and changes nothing else', () => {
+    const lastProblem = 'contradiction';
     for (const outcome of ['accepted', 'refused'] as const) {
+      const before = contradictory([NEXT], [NEXT]);
       const after = state(before, outcome);
       assertUnchanged(after ?? assert.fail(), before);
-      assert.deepEqual(after?.reconciliation, buildReconciliation({ lastProblem: 'contradiction' }));
+      assert.deepEqual(after?.reconciliation, buildReconciliation({ lastProblem }));
     }
+    const others = state(contradictory([NEXT], ['pending', NEXT]), 'refused');
+    assert.deepEqual(
+      others?.reconciliation,
+      buildReconciliation({ attempts: 9, lastProblem, recheckIds: ['pending'] }),
+    );
+    const another = state(contradictory([NEXT, FIRST], [FIRST, NEXT]), 'refused')?.reconciliation;
+    assert.deepEqual([another?.inDoubtSince, another?.recheckIds, another?.contradictoryIds], [NOW, [FIRST], [FIRST]]);
+  });
+
+  it('is not applied to a completed operation that is not contradictory', () => {
+    assert.equal(state(contradictory([FIRST], [FIRST, NEXT]), 'refused'), undefined);
   });
 });

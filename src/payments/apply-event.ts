@@ -6,6 +6,7 @@ import {
   type Payment,
   type PaymentSnapshot,
   type PaymentState,
+  type Reconciliation,
   stateOf,
 } from './payment.ts';
 import type { PaymentEvent } from './payment-event.ts';
@@ -18,16 +19,19 @@ import {
 } from './processor.ts';
 import {
   type ExpiryTimes,
+  isContradictory,
   isHeld,
   isRecheckDue,
   lacksCapture,
   NEW_RECONCILIATION,
-  needsManualResolution,
   needsRecheck,
-  RESOLVED,
+  resolved,
+  withContradiction,
   withInquiry,
+  withoutContradiction,
   withoutRecheck,
   withRecheck,
+  withRemainingDoubt,
 } from './reconciliation.ts';
 import { type FailureStatus, isAllowedTransition, type Status, type Trigger } from './transitions.ts';
 
@@ -119,7 +123,7 @@ function open(
 const start = ({ payment, reconciliation }: PaymentSnapshot, operation: Operation): PaymentSnapshot => ({
   payment: { ...payment, operationInProgress: operation.id, operationCount: payment.operationCount + 1 },
   operation,
-  reconciliation: { ...reconciliation, ...RESOLVED },
+  reconciliation: resolved(reconciliation),
 });
 
 /** An operation that completes, and its effect on the payment. */
@@ -301,16 +305,19 @@ function applyInquiry(
 function applyRecheck(snapshot: PaymentSnapshot, event: Inquired, now: number, rules: PaymentRules): PaymentSnapshot {
   const { result } = event;
   const after = applyLateResult(snapshot, event, now, rules);
-  const isOpen =
-    needsManualResolution(after.operation, result) ||
-    lacksCapture(after, rules.capabilities) ||
-    needsRecheck(after, result, now, rules.recoveryMax);
-  const reconciliation = isOpen ? after.reconciliation : withoutRecheck(after.reconciliation, after.operation.id);
-  const isFree = after.payment.operationInProgress === undefined && reconciliation.recheckIds.length === 0;
-  return {
-    ...after,
-    reconciliation: isFree ? { ...reconciliation, ...RESOLVED } : reconciliation,
-  };
+  const { id } = after.operation;
+  if (isContradictory(after, result))
+    return { ...after, reconciliation: withContradiction(after.reconciliation, id, now) };
+  const isOpen = lacksCapture(after, rules.capabilities) || needsRecheck(after, result, now, rules.recoveryMax);
+  const checked = isOpen ? withRecheck(after.reconciliation, id) : withoutRecheck(after.reconciliation, id);
+  return withAnswer(after, withoutContradiction(checked, id));
+}
+
+/** The answer about a completed operation resolves nothing of an operation in progress. */
+function withAnswer(snapshot: PaymentSnapshot, reconciliation: Reconciliation): PaymentSnapshot {
+  if (snapshot.payment.operationInProgress !== undefined) return { ...snapshot, reconciliation };
+  const isFree = reconciliation.recheckIds.length === 0;
+  return { ...snapshot, reconciliation: isFree ? resolved(reconciliation) : withRemainingDoubt(reconciliation) };
 }
 
 function applyLateResult(
@@ -344,13 +351,13 @@ function applyLateResult(
 
 function countAttempt(
   snapshot: PaymentSnapshot,
-  { problem, notFound, isContradiction = false, resumeAt }: Extract<PaymentEvent, { type: 'unanswered' }>,
+  { problem, notFound, resumeAt }: Extract<PaymentEvent, { type: 'unanswered' }>,
   now: number,
 ): PaymentSnapshot {
   const { payment } = snapshot;
   const reconciliation = withInquiry(snapshot.reconciliation, now);
   const isCounted = resumeAt === undefined;
-  const isInDoubt = payment.operationInProgress !== undefined || isContradiction;
+  const isInDoubt = payment.operationInProgress !== undefined || reconciliation.contradictoryIds.length > 0;
   return {
     ...snapshot,
     reconciliation: {
@@ -392,10 +399,12 @@ function applyManually(
   return settleBy(snapshot, { kind: 'approved', captured, details: {} }, 'processor', now, rules);
 }
 
-const closeDoubt = (snapshot: PaymentSnapshot): PaymentSnapshot => ({
-  ...snapshot,
-  reconciliation: { ...snapshot.reconciliation, ...RESOLVED, recheckIds: [] },
-});
+/** A person has seen to a contradiction at the processor. The records stay, and so do the rechecks of other operations. */
+function closeDoubt(snapshot: PaymentSnapshot): PaymentSnapshot | undefined {
+  const { operation, reconciliation } = snapshot;
+  if (!reconciliation.contradictoryIds.includes(operation.id)) return undefined;
+  return withAnswer(snapshot, withoutContradiction(withoutRecheck(reconciliation, operation.id), operation.id));
+}
 
 /**
  * Returns the payment in the state that the processor reports; undefined when that is not new, or when the transition
@@ -469,12 +478,7 @@ function complete(
   return {
     payment: { ...payment, operationInProgress: undefined },
     operation: { ...operation, state, details: mergeDetails(operation.details, details), failure, stateAfter: after },
-    reconciliation: {
-      ...reconciliation,
-      ...RESOLVED,
-      consecutiveNotFound: 0,
-      isTakenOver: false,
-    },
+    reconciliation: { ...resolved(reconciliation), consecutiveNotFound: 0, isTakenOver: false },
   };
 }
 

@@ -101,15 +101,21 @@ describe('the history of an operation', () => {
       { state: 'refused', failure: NEVER_CONFIRMED },
       { recheckIds: ['first'] },
     );
-    const contradiction: PaymentEvent = { type: 'unanswered', problem: 'contradiction', isContradiction: true };
-    const types = historyOf(refused, contradiction, contradiction, MANUALLY).map(({ type }) => type);
-    assert.deepEqual(types, ['in-doubt', 'resolved-manually']);
+    const contradiction: PaymentEvent = { type: 'inquired', result: OUTCOMES.approved };
+    const unanswered: PaymentEvent = { type: 'unanswered', problem: 'timeout' };
+    const [inDoubt, ...others] = historyOf(refused, contradiction, unanswered, contradiction, MANUALLY);
+    assert.deepEqual(inDoubt, { type: 'in-doubt', at: NOW, problem: 'contradiction' });
+    assert.deepEqual(
+      others.map(({ type }) => type),
+      ['resolved-manually'],
+    );
   });
 
   it('has a limited number of entries', () => {
-    const completed = withCompleted(PAYMENT_STATES.Collected, {});
-    const many = Array.from({ length: LIMITS.paymentHistoryEntries + 9 }, () => MANUALLY);
-    assert.equal(historyOf(completed, ...many).length, LIMITS.paymentHistoryEntries);
+    const refused = withCompleted(PAYMENT_STATES.ProcessorError, { state: 'refused' });
+    const contradiction: PaymentEvent = { type: 'inquired', result: OUTCOMES.approved };
+    const many = Array.from({ length: LIMITS.paymentHistoryEntries }, () => [contradiction, MANUALLY]).flat();
+    assert.equal(historyOf(refused, ...many).length, LIMITS.paymentHistoryEntries);
   });
 
   it('leaves no inquiries to count for the next operation', () => {

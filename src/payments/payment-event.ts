@@ -27,7 +27,6 @@ export type PaymentEvent =
       readonly type: 'unanswered';
       readonly problem: string | undefined;
       readonly notFound?: boolean | undefined;
-      readonly isContradiction?: boolean | undefined;
       readonly resumeAt?: number | undefined;
     }
   /** Stored before recovery sends a reversal of the operation, or its void again. */

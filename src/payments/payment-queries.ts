@@ -17,7 +17,7 @@ import {
 } from '../storage/pagination.ts';
 import { sanitizeInteger, sanitizeOptionalTime, sanitizeTime } from '../storage/sanitize-columns.ts';
 import type { SortOrder } from '../storage/sort-order.ts';
-import type { Operation, Payment, PaymentType, Reconciliation } from './payment.ts';
+import { type Operation, operationInDoubt, type Payment, type PaymentType, type Reconciliation } from './payment.ts';
 import type { PaymentColumns, PaymentRow } from './payment-record.ts';
 import {
   listOperations,
@@ -40,6 +40,8 @@ export interface ListedPayment extends PaymentColumns {
 /** A payment with an operation whose outcome is unknown. */
 export interface InDoubtPayment extends ListedPayment {
   readonly tenant: Tenant;
+  /** The operation whose outcome is unknown, as far as the payment can be unsealed. */
+  readonly operationId: string;
   readonly attempts: number;
   readonly dueAt: number | undefined;
   readonly lastProblem: string | undefined;
@@ -195,8 +197,10 @@ async function toInDoubtPayment(keyring: Keyring, row: Row): Promise<InDoubtPaym
   const tenant = toTenant(row);
   const stored = await tryUnseal(keyring, tenant, row);
   const [attempts, dueAt] = [sanitizeInteger(row['attempts']), sanitizeOptionalTime(row['due_at'])];
-  const { lastProblem } = stored?.reconciliation ?? {};
-  return { ...toListedPayment(row, stored), tenant, attempts, dueAt, lastProblem };
+  const { lastProblem, contradictoryIds = [] } = stored?.reconciliation ?? {};
+  const listed = toListedPayment(row, stored);
+  const operationId = operationInDoubt(listed, { contradictoryIds });
+  return { ...listed, tenant, operationId, attempts, dueAt, lastProblem };
 }
 
 /** Counts those of one tenant, or of all. */

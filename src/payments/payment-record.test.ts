@@ -81,6 +81,7 @@ const reconciliations: fc.Arbitrary<Reconciliation> = fc.record({
   consecutiveNotFound: fc.nat(),
   isTakenOver: fc.boolean(),
   recheckIds: ids,
+  contradictoryIds: ids,
 });
 
 const standings: fc.Arbitrary<PaymentState> = fc.record({
@@ -165,10 +166,20 @@ describe('the record of a payment', () => {
   it('contains the reconciliation', () => {
     fc.assert(
       fc.property(reconciliations, (reconciliation) => {
-        const row = rowOf(buildPayment(), buildOperation(), reconciliation);
+        const row = rowOf(buildPayment({ operationInProgress: 'next' }), buildOperation(), reconciliation);
         assert.deepEqual(withoutUndefined(rowAgain(row).reconciliation), withoutUndefined(reconciliation));
       }),
     );
+  });
+
+  it('takes a payment of release 0.1.0 that is in doubt without an operation in progress as contradicted', () => {
+    const contradictory = (payment: Partial<Payment>, reconciliation: Partial<Reconciliation>): readonly string[] =>
+      rowAgain(rowOf(buildPayment(payment), buildOperation(), buildReconciliation(reconciliation))).reconciliation
+        .contradictoryIds;
+    assert.deepEqual(contradictory({}, { inDoubtSince: NOW, recheckIds: ['a', 'b'] }), ['a', 'b']);
+    assert.deepEqual(contradictory({}, { inDoubtSince: NOW, recheckIds: ['a', 'b'], contradictoryIds: ['b'] }), ['b']);
+    assert.deepEqual(contradictory({}, { recheckIds: ['a'] }), []);
+    assert.deepEqual(contradictory({ operationInProgress: 'c' }, { inDoubtSince: NOW, recheckIds: ['a'] }), []);
   });
 
   it('preserves amounts above 2^53 exactly', () => {

@@ -32,6 +32,7 @@ interface PaymentRecord {
   readonly taken_over?: true | undefined;
   readonly problem?: string | undefined;
   readonly rechecks?: readonly string[] | undefined;
+  readonly contradictory?: readonly string[] | undefined;
   readonly first: { readonly state: OperationState } & ProcessorDetailsRecord;
 }
 
@@ -48,7 +49,8 @@ export interface PaymentRow {
 
 export function formatPaymentRecord({ payment, initial, reconciliation }: PaymentRow): string {
   const { amount, authorized, collected, refunded, captureIds } = payment;
-  const { inquiries, lastInquiredAt, consecutiveNotFound, isTakenOver, lastProblem, recheckIds } = reconciliation;
+  const { inquiries, lastInquiredAt, consecutiveNotFound, isTakenOver, lastProblem } = reconciliation;
+  const { recheckIds, contradictoryIds } = reconciliation;
   const record: PaymentRecord = {
     type: payment.type,
     reason: payment.reason,
@@ -66,6 +68,7 @@ export function formatPaymentRecord({ payment, initial, reconciliation }: Paymen
     taken_over: isTakenOver ? true : undefined,
     problem: lastProblem,
     rechecks: recheckIds.length === 0 ? undefined : recheckIds,
+    contradictory: contradictoryIds.length === 0 ? undefined : contradictoryIds,
     first: { state: initial.state, ...formatDetails(initial) },
   };
   return JSON.stringify(record);
@@ -102,11 +105,22 @@ export function parsePaymentRecord(
     consecutiveNotFound: read.not_found ?? 0,
     isTakenOver: read.taken_over === true,
     recheckIds: read.rechecks ?? [],
+    contradictoryIds: read.contradictory ?? formerContradictions(read, columns, schedule),
   };
   const { state, ...details } = read.first;
   const parsed = parseDetails(payment.id, details);
   return { payment, initial: { ...initialOperation(payment, parsed), state, ...parsed }, reconciliation };
 }
+
+/**
+ * Release 0.1.0 did not store which operations are contradictory. Without an operation in progress a payment was in doubt because of
+ * one of those that were rechecked, so each of them has to be resolved.
+ */
+const formerContradictions = (
+  { rechecks = [] }: PaymentRecord,
+  { operationInProgress }: PaymentColumns,
+  { inDoubtSince }: ReconciliationColumns,
+): readonly string[] => (inDoubtSince !== undefined && operationInProgress === undefined ? rechecks : []);
 
 type StoredRequester = readonly [type: Requester['type'], id: string, name?: string];
 

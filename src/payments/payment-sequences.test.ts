@@ -139,7 +139,7 @@ function put(real: Real, { payment, operation, reconciliation }: PaymentSnapshot
   real.operations[real.operations.findIndex(({ id }) => id === operation.id)] = operation;
 }
 
-/** Carries out one step on both, and compares. */
+/** Carries out one step on both, and compares. With nothing in progress, contradictory operations alone put a payment in doubt. */
 function step(model: Model, real: Real, about: string, act: () => void, mayChange?: string): void {
   const before = real.payment;
   const past = real.operations.filter(({ state, id }) => state !== 'in_progress' && id !== mayChange);
@@ -153,6 +153,11 @@ function step(model: Model, real: Real, about: string, act: () => void, mayChang
   assert.ok(before.status === payment.status || isLine, `${about}: ${before.status} to ${payment.status}`);
   assert.ok(payment.authorized >= payment.collected && payment.collected >= payment.refunded, about);
   assert.equal(payment.expiresAt !== undefined, isLive(payment.status), about);
+  const { inDoubtSince, recheckIds, contradictoryIds } = real.reconciliation;
+  assert.ok(new Set(recheckIds).isSupersetOf(new Set(contradictoryIds)), about);
+  const isInDoubt = inDoubtSince !== undefined;
+  if (payment.operationInProgress === undefined || !isInDoubt)
+    assert.equal(isInDoubt, contradictoryIds.length > 0, about);
   for (const operation of past)
     assert.equal(
       operations.find(({ id }) => id === operation.id),

@@ -113,8 +113,13 @@ export interface Reconciliation {
    * the first request completes nothing.
    */
   readonly isTakenOver: boolean;
-  /** Completed operations about which the processor may report more. */
+  /** Completed operations about which the processor may report more. The one that was asked about last is the last. */
   readonly recheckIds: readonly string[];
+  /**
+   * Operations of `recheckIds` that the processor's record contradicted, where no transition covers it. They keep the payment in doubt
+   * until the processor states otherwise, or a person resolves them: an inquiry that finds nothing does not unsay the record.
+   */
+  readonly contradictoryIds: readonly string[];
 }
 
 /** A payment with one of its operations. */
@@ -123,6 +128,12 @@ export interface PaymentSnapshot {
   readonly operation: Operation;
   readonly reconciliation: Reconciliation;
 }
+
+/** Returns the operation whose outcome a payment in doubt waits for: the one that is inquired about, and that a person resolves. */
+export const operationInDoubt = (
+  { id, operationInProgress }: Pick<Payment, 'id' | 'operationInProgress'>,
+  { contradictoryIds: [contradictory] }: Pick<Reconciliation, 'contradictoryIds'>,
+): string => operationInProgress ?? contradictory ?? id;
 
 /** An operation before anything of it is sent. */
 export const newOperation = (

@@ -68,6 +68,7 @@ export const NEW_RECONCILIATION: Reconciliation = {
   consecutiveNotFound: 0,
   isTakenOver: false,
   recheckIds: [],
+  contradictoryIds: [],
 };
 
 export const withRecheck = (reconciliation: Reconciliation, operationId: string): Reconciliation => ({
@@ -80,6 +81,25 @@ export const withoutRecheck = (reconciliation: Reconciliation, operationId: stri
   recheckIds: reconciliation.recheckIds.filter((id) => id !== operationId),
 });
 
+/** The processor's record contradicts a completed operation: the payment is in doubt until that is answered otherwise. */
+export const withContradiction = (
+  reconciliation: Reconciliation,
+  operationId: string,
+  now: number,
+): Reconciliation => ({
+  ...withRecheck(reconciliation, operationId),
+  contradictoryIds: reconciliation.contradictoryIds.includes(operationId)
+    ? reconciliation.contradictoryIds
+    : [...reconciliation.contradictoryIds, operationId],
+  inDoubtSince: reconciliation.inDoubtSince ?? now,
+  lastProblem: 'contradiction',
+});
+
+export const withoutContradiction = (reconciliation: Reconciliation, operationId: string): Reconciliation => ({
+  ...reconciliation,
+  contradictoryIds: reconciliation.contradictoryIds.filter((id) => id !== operationId),
+});
+
 /** The reconciliation after one more inquiry. */
 export const withInquiry = (reconciliation: Reconciliation, now: number): Reconciliation => ({
   ...reconciliation,
@@ -87,13 +107,15 @@ export const withInquiry = (reconciliation: Reconciliation, now: number): Reconc
   lastInquiredAt: now,
 });
 
-/** The members that a payment without an open question has; the last problem stays for operators. */
-export const RESOLVED = {
-  attempts: 0,
-  inDoubtSince: undefined,
-  inquiries: 0,
-  lastInquiredAt: undefined,
-} as const satisfies Partial<Reconciliation>;
+/** Only contradictory operations still keep the payment in doubt. */
+export const withRemainingDoubt = (reconciliation: Reconciliation): Reconciliation => ({
+  ...reconciliation,
+  inDoubtSince: reconciliation.contradictoryIds.length > 0 ? reconciliation.inDoubtSince : undefined,
+});
+
+/** An operation started, or a question was answered: attempts are counted from zero, and the last problem stays for operators. */
+export const resolved = (reconciliation: Reconciliation): Reconciliation =>
+  withRemainingDoubt({ ...reconciliation, attempts: 0, inquiries: 0, lastInquiredAt: undefined });
 
 /** True when a recheck is already due: a flood of notifications must not block other updates of the payment. */
 export const isRecheckDue = ({ payment, operation, reconciliation }: PaymentSnapshot, now: number): boolean =>
@@ -140,9 +162,11 @@ export function nextDueAt({ event, before, after, now, times, random }: Due): nu
 /** Time until which an unconfirmed request may still arrive at the processor. */
 const recheckUntil = (operation: Operation, recoveryMax: number): number => operation.createdAt + 2 * recoveryMax;
 
+type PaymentWithOperation = Pick<PaymentSnapshot, 'payment' | 'operation'>;
+
 /** Decides of a completed operation, after an inquiry about it, whether the processor may report more. */
 export function needsRecheck(
-  { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
+  { payment, operation }: PaymentWithOperation,
   result: InquiryResult,
   now: number,
   recoveryMax: number,
@@ -154,17 +178,34 @@ export function needsRecheck(
   }
   // A notification scheduled the recheck, and the inquiry was not answered, or the records of the processor lag behind.
   const isUnanswered = ['unknown', 'not-found'].includes(result.kind) && payment.status === 'Authorized';
-  if (operation.id === payment.id) return payment.status === 'Opened' || isUnanswered;
+  // Its order was pending when the payment was released, and may still be decided.
+  const mayBeDecided = ['unknown', 'pending'].includes(result.kind) && isOver(payment);
+  if (operation.id === payment.id)
+    return payment.status === 'Opened' || isUnanswered || (mayBeDecided && now < recheckUntil(operation, recoveryMax));
   return operation.type === 'payment_refund' && result.kind !== 'approved';
 }
 
 /**
- * True when the processor's record contradicts ours and no transition covers it: only an operator can resolve it.
- * `operation` is as it is after the inquiry.
+ * True when the processor's record contradicts ours and no transition covers it: only a person can resolve it, or another
+ * record of the processor. The snapshot is as it is after the inquiry.
  */
-export function needsManualResolution(operation: Operation, result: InquiryResult): boolean {
-  return operation.state === 'refused' && !isRequestedVoid(operation) && result.kind === 'approved';
+export function isContradicted({ payment, operation }: PaymentWithOperation, result: InquiryResult): boolean {
+  if (result.kind !== 'approved' || isRequestedVoid(operation)) return false;
+  if (operation.state === 'refused') return true;
+  // The processor holds, or has captured, an amount of a payment that ended without it, or more than was requested.
+  const isRecorded =
+    payment.status === 'Collected' || (payment.status === 'Authorized' && result.captured === undefined);
+  return operation.id === payment.id && !isRecorded;
 }
+
+/**
+ * True when an operation remains contradictory after an inquiry. A record that is not found, or not decided, takes nothing
+ * back of what the processor has reported before.
+ */
+export const isContradictory = (after: PaymentSnapshot, result: InquiryResult): boolean =>
+  isContradicted(after, result) ||
+  (after.reconciliation.contradictoryIds.includes(after.operation.id) &&
+    ['unknown', 'not-found', 'pending'].includes(result.kind));
 
 /**
  * True for a payment that was pending, is authorized by now, and lacks its capture where that is a call of its own. It is rechecked
@@ -172,7 +213,7 @@ export function needsManualResolution(operation: Operation, result: InquiryResul
  * operation was completed as Authorized was declined, or not sent: it is the merchant who captures that one, or voids it.
  */
 export const lacksCapture = (
-  { payment, operation }: Pick<PaymentSnapshot, 'payment' | 'operation'>,
+  { payment, operation }: PaymentWithOperation,
   { sale }: Pick<Capabilities, 'sale'>,
 ): boolean =>
   payment.type === 'payment' &&
@@ -182,3 +223,6 @@ export const lacksCapture = (
   !sale;
 
 export const isHeld = ({ status }: Payment): boolean => status === 'Opened' || status === 'Authorized';
+
+/** Released or failed: nothing of the payment is left at the processor. */
+const isOver = (payment: Payment): boolean => !isHeld(payment) && payment.status !== 'Collected';

@@ -21,7 +21,7 @@ import {
 } from './payment-store.ts';
 import { type Payments, paymentAuditEvent } from './payments.ts';
 import { type InquiryResult, isVoidOrExpiry } from './processor.ts';
-import { lacksCapture, needsManualResolution, recoveryTimes } from './reconciliation.ts';
+import { lacksCapture, recoveryTimes } from './reconciliation.ts';
 import { recheckOutcome, resolveOutcome } from './resolve-outcome.ts';
 import { TimedProcessor } from './timed-processor.ts';
 
@@ -249,30 +249,30 @@ export class Recovery {
   async #recheck(job: RecoveryJob): Promise<void> {
     const { loaded, configured, processor } = job;
     const { tenant, payment, reconciliation } = loaded;
-    let isContradiction = false;
-    for (const id of reconciliation.recheckIds) {
+    let problem: string | undefined;
+    // The others are first in the next job, because each one that is still open becomes the last.
+    for (const id of reconciliation.recheckIds.slice(0, MAX_CALLS_PER_JOB)) {
       const checked = await this.#services.repository.load(tenant, id);
       // The result may include the effect of an operation in progress, so the inquiry waits for its end.
       if (checked === undefined || checked.payment.operationInProgress !== undefined) continue;
       // Read again for each operation: the processor may have reported the effect of the previous one.
       const operations = await this.#services.repository.listOperations(checked);
-      const result = await recheckOutcome(processor, checked, operations);
+      const isOtherAccount = mayBeOfOtherAccount(configured, checked);
+      const result = await recheckOutcome({ processor, snapshot: checked, operations, isOtherAccount });
+      problem = result.kind === 'unknown' ? result.problem : processor.lastProblem;
       // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
-      let isCurrent = false;
       const hasOtherCapture = operations.some(({ type, state }) => type === 'capture' && state === 'accepted');
       const event: PaymentEvent = { type: 'inquired', result, hasOtherCapture };
-      const after = await this.#apply(job, checked, event, ({ revisions }) => {
-        isCurrent = revisions.payment === checked.revisions.payment;
-        return isCurrent;
-      });
-      isContradiction ||= isCurrent && needsManualResolution(after.operation, result);
+      const isCurrent = ({ revisions }: LoadedPayment) => revisions.payment === checked.revisions.payment;
+      const after = await this.#apply(job, checked, event, isCurrent);
       await this.#captureLate(after, configured, result);
     }
     const left = await this.#services.repository.load(tenant, payment.id);
     if (left === undefined || left.payment.operationInProgress !== undefined) return;
     if (left.reconciliation.recheckIds.length === 0) return;
-    const problem = isContradiction ? 'contradiction' : processor.lastProblem;
-    await this.#countAttempt(job, left, { type: 'unanswered', problem, notFound: false, isContradiction });
+    // A contradiction remains the question, whatever kept the last inquiry from its answer.
+    if (left.reconciliation.contradictoryIds.length > 0) problem = 'contradiction';
+    await this.#countAttempt(job, left, { type: 'unanswered', problem, notFound: false });
   }
 
   /** A payment that was pending, and is authorized now, still lacks its capture where that is a call of its own. */

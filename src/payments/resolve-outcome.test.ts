@@ -472,12 +472,18 @@ describe('while the settings name another account than that to which the operati
 });
 
 describe('a recheck', () => {
-  const recheck = async (script: Script, type: OperationType, state: 'accepted' | 'refused') => {
+  const recheck = async (
+    script: Script,
+    type: OperationType,
+    state: 'accepted' | 'refused',
+    isOtherAccount = false,
+  ) => {
     const operation = { type, state, details: { processorId: 'p-own' }, amount: 2000n } as const;
     const snapshot = withCompleted(PAYMENT_STATES.Authorized, operation);
     const { processor, calls } = scripted(script);
     const operations = isFirstType(type) ? [snapshot.operation] : [AUTHORIZATION, snapshot.operation];
-    return { result: await recheckOutcome(processor, snapshot, operations), calls: calls };
+    const result = await recheckOutcome({ processor, snapshot, operations, isOtherAccount });
+    return { result, calls };
   };
 
   it('inquires about the operation itself', async () => {
@@ -495,8 +501,8 @@ describe('a recheck', () => {
 
   it('reverses a first operation that was refused again', async () => {
     for (const [reverse, expected] of [
-      [REVERSALS.reversed, OUTCOMES['not-found']],
-      [REVERSALS.withAuthorization, OUTCOMES['not-found']],
+      [REVERSALS.reversed, { kind: 'reversed', details: {} }],
+      [REVERSALS.withAuthorization, { kind: 'reversed', details: {} }],
       [REVERSALS.notFound, OUTCOMES['not-found']],
       // It remains valid at the processor.
       [REVERSALS.notReversible, { kind: 'approved', details: {} }],
@@ -505,5 +511,15 @@ describe('a recheck', () => {
       const { result, calls } = await recheck({ reverse }, 'authorization', 'refused');
       assert.deepEqual([names(calls), result], [['reverse'], expected]);
     }
+  });
+
+  it('has no result when another account does not know the operation', async () => {
+    const changed: InquiryResult = { kind: 'unknown', problem: 'account-changed' };
+    const reversed = await recheck({ reverse: REVERSALS.notFound }, 'authorization', 'refused', true);
+    assert.deepEqual(reversed.result, changed);
+    const capture = await recheck({ inquire: [OUTCOMES['not-found']] }, 'capture', 'refused', true);
+    assert.deepEqual(capture.result, changed);
+    const found = await recheck({ inquire: [OUTCOMES.approved] }, 'capture', 'refused', true);
+    assert.deepEqual(found.result, OUTCOMES.approved);
   });
 });

@@ -125,22 +125,31 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
 
 /**
  * Inquires about a completed operation. A first operation that recovery refused must not stay at the processor: it is
- * reversed again. Whether a void arrived late shows in the state of the payment.
+ * reversed again. Whether a void arrived late shows in the state of the payment. That another account does not know the operation
+ * says nothing.
  */
-export async function recheckOutcome(
-  processor: TimedProcessor,
-  { payment, operation }: PaymentSnapshot,
-  operations: readonly Operation[],
-): Promise<InquiryResult> {
+export async function recheckOutcome({
+  isOtherAccount,
+  ...context
+}: Pick<ResolutionContext, 'processor' | 'snapshot' | 'operations' | 'isOtherAccount'>): Promise<InquiryResult> {
+  const result = await recheck(context);
+  return isOtherAccount && result.kind === 'not-found' ? unknown(ACCOUNT_CHANGED.problem) : result;
+}
+
+async function recheck({
+  processor,
+  snapshot: { payment, operation },
+  operations,
+}: Pick<ResolutionContext, 'processor' | 'snapshot' | 'operations'>): Promise<InquiryResult> {
   const history = buildHistory(payment, operations, operation);
   const [first = operation] = operations;
   const operationRef = toOperationRef(payment, operation.type === 'authorization_void' ? first : operation);
   const wasReversed = operation.id === payment.id && operation.state === 'refused';
   if (!wasReversed) return processor.inquire(history, operationRef);
   const reversal = await processor.reverse(history, operationRef);
-  if (reversal.kind === 'unknown') return reversal;
+  if (reversal.kind === 'unknown' || reversal.kind === 'not-found') return reversal;
   // An operation that can no longer be reversed was approved, and remains valid.
-  return reversal.kind === 'not-reversible' ? { kind: 'approved', details: {} } : { kind: 'not-found' };
+  return reversal.kind === 'not-reversible' ? { kind: 'approved', details: {} } : REVERSED;
 }
 
 function refsOf({ snapshot, operations }: ResolutionContext): { history: PaymentHistory; operationRef: OperationRef } {

@@ -10,7 +10,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { formatDecimal } from '../kernel/money.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import { toRequester } from './history.ts';
-import type { PaymentSnapshot } from './payment.ts';
+import { operationInDoubt, type PaymentSnapshot } from './payment.ts';
 import type { PaymentActivations } from './payment-activations.ts';
 import type { PaymentRepository } from './payment-repository.ts';
 import type { LoadedPayment } from './payment-store.ts';
@@ -87,7 +87,8 @@ export class UnknownOutcomes {
   }
 
   /**
-   * Completes an operation that stays in doubt, or closes the doubt about a completed one, on the responsibility of a user.
+   * Completes an operation that stays in doubt, or closes the doubt about a completed one, on the responsibility of a user. The
+   * other operations of the payment are still rechecked.
    * Throws `invalid_field`, `not_possible`, `changed_meanwhile`, and what `ChangeControl.permit` throws.
    */
   async resolve(
@@ -157,10 +158,13 @@ const summarizeResolution = ({ payment, operation }: LoadedPayment, { outcome, r
     ['reason', reason === '' ? undefined : reason],
   ]);
 
-function assertResolvable({ payment, operation }: LoadedPayment, outcome: ManualOutcome): void {
+function assertResolvable({ payment, operation, reconciliation }: LoadedPayment, outcome: ManualOutcome): void {
   const { operationInProgress } = payment;
-  if (operationInProgress !== undefined && operationInProgress !== operation.id)
-    throw notPossible('otherUnknownOutcome', { transaction: operationInProgress });
+  const isInDoubt =
+    operationInProgress === undefined
+      ? reconciliation.contradictoryIds.includes(operation.id)
+      : operationInProgress === operation.id;
+  if (!isInDoubt) throw notPossible('otherUnknownOutcome', { transaction: operationInDoubt(payment, reconciliation) });
   if (operation.state === 'in_progress' && outcome === 'refused' && operation.type === 'expiry')
     throw notPossible('expiryNotRefusable');
 }

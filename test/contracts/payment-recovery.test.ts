@@ -6,11 +6,13 @@ import { after, before, describe, test } from 'node:test';
 import { Captures } from '../../src/captures/captures.ts';
 import { parseConfig } from '../../src/config.ts';
 import { type OpenCore, openCore } from '../../src/core.ts';
+import { IdempotencyKeys } from '../../src/idempotency/idempotency-keys.ts';
 import { MINUTE, SECOND } from '../../src/kernel/clock.ts';
 import type { Tenant } from '../../src/kernel/environment.ts';
 import type { Command } from '../../src/payments/commands.ts';
 import type { PaymentSnapshot } from '../../src/payments/payment.ts';
 import { PaymentActivations } from '../../src/payments/payment-activations.ts';
+import { listInDoubtPayments } from '../../src/payments/payment-queries.ts';
 import { PaymentRepository } from '../../src/payments/payment-repository.ts';
 import { type Intent, Payments } from '../../src/payments/payments.ts';
 import { ProcessorHosts } from '../../src/payments/processor-hosts.ts';
@@ -18,6 +20,7 @@ import { ProcessorNotifications } from '../../src/payments/processor-notificatio
 import { Koin } from '../../src/payments/processors/koin/koin.ts';
 import { OutboundHttp } from '../../src/payments/processors/outbound-http.ts';
 import { Recovery } from '../../src/payments/recovery.ts';
+import { UnknownOutcomes } from '../../src/payments/unknown-outcomes.ts';
 import { Placeholders } from '../../src/placeholders/placeholders.ts';
 import { Vault } from '../../src/vault/vault.ts';
 import { TestClock } from '../fixtures/clock.ts';
@@ -38,10 +41,13 @@ describe('the recovery of payments at a processor that names no request in its r
   let activations: PaymentActivations;
   let payments: Payments;
   let recovery: Recovery;
+  let unknownOutcomes: UnknownOutcomes;
   let tenant: Tenant;
+  let otherUrl: string;
 
   before(async () => {
     const { url } = await fake.start();
+    otherUrl = (await otherFake.start()).url;
     clocks.stop();
     core = await openCore(parseConfig({ CARDVAULT_DATA_DIR: directory, CARDVAULT_CLOCK: 'system' }), clocks);
     core.time.accept(core.time.read());
@@ -56,7 +62,10 @@ describe('the recovery of payments at a processor that names no request in its r
     const placeholders = new Placeholders({ vault, captures });
     payments = new Payments({ ...core, vault, placeholders, activations, repository, notifications });
     const failed = (error: unknown) => assert.fail(String(error));
-    recovery = new Recovery({ ...core, activations, repository, payments, failed });
+    const idempotency = new IdempotencyKeys(core);
+    recovery = new Recovery({ ...core, activations, repository, payments, failed, idempotency });
+    const changeControl = { permit: async () => undefined };
+    unknownOutcomes = new UnknownOutcomes({ ...core, activations, repository, idempotency, changeControl });
     const { id: account } = await transactions.run({ origin: ORIGIN }, (transaction) =>
       core.accounts.create(transaction, 'Shop'),
     );
@@ -112,6 +121,13 @@ describe('the recovery of payments at a processor that names no request in its r
     [...fake.ledger.orders].find(([reference]) => reference.endsWith(id))?.[1] ?? assert.fail('no order');
   const watched = async (id: string): Promise<number> =>
     (await payments.lookup(tenant, id)).reconciliation.recheckIds.length;
+  const recoverFor = async (minutes: number): Promise<void> => {
+    for (let minute = 0; minute < minutes; minute++) {
+      clocks.advance(MINUTE);
+      await recovery.runOnce();
+      await recovery.idle();
+    }
+  };
   /** Recovery runs once a minute, until it has this result. */
   async function recoverUntil(isReached: () => Promise<boolean>): Promise<void> {
     for (let minutes = 0; !(await isReached()); minutes++) {
@@ -158,14 +174,6 @@ describe('the recovery of payments at a processor that names no request in its r
   });
 
   test('refuses nothing that another account at the processor does not know', async () => {
-    const { url: otherUrl } = await otherFake.start();
-    const recoverFor = async (minutes: number): Promise<void> => {
-      for (let minute = 0; minute < minutes; minute++) {
-        clocks.advance(MINUTE);
-        await recovery.runOnce();
-        await recovery.idle();
-      }
-    };
     const cancels = (): number => fake.requests.filter((kind) => kind === 'cancel').length;
     const before = cancels();
     const own = (await activations.show(tenant)).settings['base-url'] ?? '';
@@ -204,5 +212,73 @@ describe('the recovery of payments at a processor that names no request in its r
     const states = await Promise.all(lost.map(async (each) => (await payments.lookup(tenant, each)).operation.state));
     assert.deepEqual(states.sort(), ['accepted', 'refused']);
     assert.equal((await payments.lookup(tenant, id)).payment.refunded, 500n);
+  });
+
+  test('keeps a capture of a voided payment in doubt, whatever fails later or is not found elsewhere, until the processor refuses it', async () => {
+    // The settings were changed before, and the operations from now on are of the account that they name.
+    clocks.advance(10 * MINUTE);
+    const id = await authorize();
+    const lost = await lose(id, 'capture', CAPTURE);
+    await operate(id, { type: 'authorization_void' });
+    const order = orderOf(id);
+    order.status = 'Collected';
+    const doubtOf = async (): Promise<unknown> => {
+      const { operation, reconciliation } = await payments.lookup(tenant, lost);
+      const { inDoubtSince, contradictoryIds, recheckIds, lastProblem } = reconciliation;
+      assert.deepEqual([operation.state, recheckIds, contradictoryIds], ['refused', [lost], [lost]]);
+      assert.equal(lastProblem, 'contradiction');
+      return inDoubtSince;
+    };
+    await recoverUntil(async () => (await payments.lookup(tenant, lost)).reconciliation.inDoubtSince !== undefined);
+    const since = await doubtOf();
+    fake.inject({ on: 'find', do: 'drop-before' });
+    fake.inject({ on: 'get', do: 'drop-before' });
+    await recoverFor((3 * RECOVERY_MAX) / MINUTE);
+    assert.equal(await doubtOf(), since);
+    const own = (await activations.show(tenant)).settings['base-url'] ?? '';
+    await enable({ 'base-url': otherUrl, account: 'OTHER' });
+    await recoverFor((3 * RECOVERY_MAX) / MINUTE);
+    assert.equal(await doubtOf(), since);
+    await enable({ 'base-url': own, account: 'ACC' });
+    order.status = 'Voided';
+    await recoverUntil(async () => (await watched(id)) === 0);
+    const { payment, reconciliation } = await payments.lookup(tenant, lost);
+    assert.deepEqual([payment.status, reconciliation.inDoubtSince], ['Voided', undefined]);
+  });
+
+  test('lists the contradictory operation, and a user ends the doubt about that one only', async () => {
+    const id = await authorize();
+    const [lost, other] = [await lose(id, 'capture', CAPTURE), await lose(id, 'capture', CAPTURE)];
+    await operate(id, { type: 'authorization_void' });
+    orderOf(id).status = 'Collected';
+    await recoverUntil(async () => (await payments.lookup(tenant, id)).reconciliation.contradictoryIds.length === 2);
+    const listed = await listInDoubtPayments(core.database, core.keyring);
+    const { contradictoryIds, inDoubtSince } = (await payments.lookup(tenant, id)).reconciliation;
+    assert.equal(listed.items.find((item) => item.id === id)?.operationId, contradictoryIds[0]);
+    const resolve = (transactionId: string) =>
+      core.transactions.run({ origin: ORIGIN, account: tenant.account }, (transaction) =>
+        unknownOutcomes.resolve(transaction, tenant, { transactionId, outcome: 'refused', reason: 'Refunded there' }),
+      );
+    await assert.rejects(resolve(id), /another transaction of the payment is in doubt|no such transaction in doubt/);
+    const one = await resolve(lost);
+    assert.deepEqual([one.reconciliation.contradictoryIds, one.reconciliation.recheckIds], [[other], [other]]);
+    assert.equal(one.reconciliation.inDoubtSince, inDoubtSince);
+    await assert.rejects(resolve(lost), /another transaction of the payment is in doubt|no such transaction in doubt/);
+    const both = await resolve(other);
+    assert.deepEqual([both.payment.status, both.reconciliation.inDoubtSince], ['Voided', undefined]);
+    assert.equal(await watched(id), 0);
+  });
+
+  test('rechecks a few operations in one job, and the others in the next one', async () => {
+    const id = await authorize();
+    await operate(id, CAPTURE);
+    for (let count = 0; count < 7; count++) await lose(id, 'refund', refundOf(`${count + 1}`));
+    const watchedBefore = (await payments.lookup(tenant, id)).reconciliation.recheckIds;
+    assert.equal(watchedBefore.length, 7);
+    const before = fake.requests.length;
+    assert.ok(await recovery.runNow(tenant, id));
+    assert.equal(fake.requests.length - before, 5);
+    const { recheckIds } = (await payments.lookup(tenant, id)).reconciliation;
+    assert.deepEqual(recheckIds.slice(0, 2), watchedBefore.slice(5));
   });
 });

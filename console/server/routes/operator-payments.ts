@@ -86,12 +86,12 @@ async function listUnknownOutcomes(services: AnyCall['services'], cursor?: strin
   const page = await listInDoubtPayments(services.database, services.keyring, cursor);
   return toExportedPage(
     page,
-    ({ tenant, id, processor, operationInProgress, status, inDoubtSince, lastProblem, createdAt }) => ({
+    ({ tenant, id, processor, operationId, status, inDoubtSince, lastProblem, createdAt }) => ({
       ...tenant,
       account_name: names.get(tenant.account) ?? '',
       id,
       processor,
-      operation: operationInProgress ?? null,
+      operation: operationId,
       status,
       since: formatIso8601(inDoubtSince ?? createdAt),
       problem: lastProblem ?? null,

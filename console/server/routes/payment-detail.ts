@@ -1,3 +1,4 @@
+import { operationInDoubt } from '../../../src/payments/payment.ts';
 import type { PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
 import type { AnyCall } from '../route.ts';
@@ -38,7 +39,7 @@ async function findCheckAt(
   { services, tenant }: PaymentLookup,
   { payment, reconciliation, operations }: PaymentDetail,
 ): Promise<number | undefined> {
-  const operation = operations.find(({ id }) => id === (payment.operationInProgress ?? payment.id));
+  const operation = operations.find(({ id }) => id === operationInDoubt(payment, reconciliation));
   if (reconciliation.inDoubtSince === undefined || operation === undefined) return undefined;
   const { settings } = await services.activations.configuredProcessor(tenant, payment.processor);
   return services.unknownOutcomes.nextCheckAt({ operation, reconciliation }, settings);

@@ -3,7 +3,7 @@ import { formatIso8601, formatIso8601OrNull } from '../../../src/kernel/clock.ts
 import { formatDecimal } from '../../../src/kernel/money.ts';
 import { truncatePans } from '../../../src/kernel/pan.ts';
 import { allowedOperations } from '../../../src/payments/commands.ts';
-import type { Operation, Payment } from '../../../src/payments/payment.ts';
+import { type Operation, operationInDoubt, type Payment } from '../../../src/payments/payment.ts';
 import type { ListedPayment, PaymentDetail } from '../../../src/payments/payment-queries.ts';
 import type { Capabilities } from '../../../src/payments/processor.ts';
 import type { FailureCause, Reason } from '../../../src/payments/transitions.ts';
@@ -90,7 +90,7 @@ export function toPaymentView(
 
 function toUnknownOutcomeView({ payment, reconciliation, operations }: PaymentDetail, checkAt: number | undefined) {
   const { inDoubtSince, inquiries, lastProblem, dueAt } = reconciliation;
-  const id = payment.operationInProgress ?? payment.id;
+  const id = operationInDoubt(payment, reconciliation);
   if (inDoubtSince === undefined || checkAt === undefined) return null;
   return {
     transaction_id: id,
