@@ -62,6 +62,8 @@ const ROUTES: readonly (readonly [KoinRequestKind, string, RegExp])[] = [
  */
 export class FakeKoin {
   readonly requests: KoinRequestKind[] = [];
+  /** The ids and references in the paths of these requests. */
+  readonly #named: (readonly string[])[] = [];
   readonly #options: Options;
   readonly #scribe: ResponseFormat;
   readonly #desk: FakeKoinApi;
@@ -145,6 +147,12 @@ export class FakeKoin {
     return statuses;
   }
 
+  /** Returns the number of requests about the order of this reference so far, without that which created it. */
+  requestsAbout(reference: string): number {
+    const id = this.ledger.orders.get(reference)?.id;
+    return this.#named.filter((named) => named.some((name) => name === reference || name === id)).length;
+  }
+
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -159,6 +167,7 @@ export class FakeKoin {
     }
     this.#executeLate();
     this.requests.push(found.kind);
+    this.#named.push(found.ids);
     const fault = this.#deedOf(found.kind);
     if (typeof fault === 'object' && 'delay' in fault) {
       this.#waits();
