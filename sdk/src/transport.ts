@@ -219,7 +219,7 @@ function assertKey(key: string): void {
 
 /** Returns whole milliseconds that a timer takes. */
 function toTimerMs(name: string, value: number): number {
-  if (!Number.isFinite(value) || value <= 0) throw new TypeError(`${name}: expected milliseconds above 0`);
+  if (!(typeof value === 'number' && value > 0)) throw new TypeError(`${name}: expected milliseconds above 0`);
   return Math.min(Math.ceil(value), LONGEST_TIMER_MS);
 }
 

@@ -57,8 +57,8 @@ class Listener {
   readonly #app: FastifyInstance;
   readonly #servers: Server[] = [];
   readonly #sockets = new Set<Socket>();
-  /** The connections below TLS, of which some have no handshake yet. */
-  readonly #connections = new Set<Socket>();
+  /** The connections below TLS that have no handshake yet. */
+  readonly #handshakes = new Set<Socket>();
   readonly #limit: ConnectionLimit;
   readonly #onTooManyPipelined: () => void;
   #draining = false;
@@ -97,7 +97,12 @@ class Listener {
   async close(drainMs: number): Promise<void> {
     this.#draining = true;
     const closed = this.#servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve())));
-    for (const socket of this.#sockets) endAfterResponse(socket);
+    // A connection without a request would end only with the time for its handshake, or for requests in progress.
+    for (const socket of this.#handshakes) socket.destroy();
+    for (const socket of this.#sockets) {
+      if (socket.bytesRead === 0) socket.destroy();
+      else endAfterResponse(socket);
+    }
     const closeIdle = (): void => {
       for (const server of this.#servers) server.closeIdleConnections();
     };
@@ -105,7 +110,7 @@ class Listener {
     // A connection whose response was on its way becomes idle later.
     const idle = setInterval(closeIdle, DRAIN_CHECK_MS);
     const cut = setTimeout(() => {
-      for (const socket of [...this.#sockets, ...this.#connections]) socket.destroy();
+      for (const socket of this.#sockets) socket.destroy();
     }, drainMs);
     await Promise.all(closed);
     clearTimeout(cut);
@@ -128,13 +133,16 @@ class Listener {
     server.maxConnections = LIMITS.connections;
     limitConnections(server, this.#limit);
     server.on('connection', (socket: Socket) => {
-      this.#connections.add(socket);
-      socket.once('close', () => this.#connections.delete(socket));
+      this.#handshakes.add(socket);
+      socket.once('close', () => this.#handshakes.delete(socket));
     });
     // Ends connections without traffic, also those whose client never reads the responses.
     server.setTimeout(INACTIVITY_TIMEOUT_MS, (socket) => socket.destroy());
     server.on('secureConnection', (socket) => {
       keepAddress(socket);
+      const below = accepted.getStore()?.socket;
+      if (below !== undefined) this.#handshakes.delete(below);
+      if (this.#draining) socket.destroy();
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
@@ -200,21 +208,21 @@ function limitConnections(server: Server, limit: ConnectionLimit): void {
       return;
     }
     socket.once('close', end);
-    acceptedFrom.run(address, () => {
+    accepted.run({ socket, address }, () => {
       for (const each of accept) each.call(server, socket);
     });
   });
 }
 
-/** The address of the connection below TLS, for what Node runs on behalf of that connection. */
-const acceptedFrom = new AsyncLocalStorage<string>();
+/** The connection below TLS with its address, for what Node runs on behalf of that connection. */
+const accepted = new AsyncLocalStorage<{ readonly socket: Socket; readonly address: string }>();
 
 /**
  * Gives a connection the address that it was accepted from. The system no longer knows that of a client that has reset the connection
  * with its request, which would be recorded without an address.
  */
 function keepAddress(socket: TLSSocket): void {
-  Object.defineProperty(socket, 'remoteAddress', { value: acceptedFrom.getStore() || socket.remoteAddress });
+  Object.defineProperty(socket, 'remoteAddress', { value: accepted.getStore()?.address || socket.remoteAddress });
 }
 
 /** Makes the response that is on its way on a connection the last one. */

@@ -197,10 +197,10 @@ export function lockUnusedTokens(
   ];
 }
 
-/** Uses are stored before a request reads its tokens from this long before a deletion: clocks differ, and rules are cached. */
-const AHEAD_MS = MINUTE;
+/** Two clocks may differ by this without being distrusted, and rules are cached for some seconds. */
+const AHEAD_MS = 2 * LIMITS.clockToleranceMs + MINUTE;
 
-/** True when tokens are deleted now, or will be within a minute, by a rule that acts at this time. */
+/** True when another node may delete tokens now by a rule that acts at this time. */
 export const isDeletionNear = (actsAt: number, now: number): boolean => actsAt <= now + AHEAD_MS;
 
 /** The tenant of a rule, and when it deletes tokens; undefined while no deletion is announced. */
@@ -209,9 +209,13 @@ interface ListedRule {
   readonly actsAt: number | undefined;
 }
 
-/** Returns all rules, without their records: a time that was altered in the database is returned as it is. */
+/** Returns all rules, without their records. A time that was altered in the database is as it is there; one that is no time deletes nothing. */
 export const listRules = async (database: Database): Promise<ListedRule[]> =>
-  (await database.read(LIST)).map((row) => ({ tenant: toTenant(row), actsAt: integerOrNull(row, 'acts_at') }));
+  (await database.read(LIST)).map((row) => {
+    const { acts_at: at } = row;
+    const isTime = at !== null && Number.isSafeInteger(Number(at));
+    return { tenant: toTenant(row), actsAt: isTime ? Number(at) : undefined };
+  });
 
 /** Returns the tenants that have a rule. */
 export const listRuledTenants = async (database: Database): Promise<Tenant[]> =>

@@ -3,7 +3,7 @@ import { LIMITS } from '../kernel/limits.ts';
 import { toOwnMemory } from '../kernel/own-memory.ts';
 import type { TrustedTime } from '../kernel/time-guard.ts';
 import type { Database } from '../storage/database.ts';
-import { isDeletionNear, listRules, toDay, upsertUsesInOrder } from './retention-store.ts';
+import { isDeletionNear, listRules, toDay, upsertUses, upsertUsesInOrder } from './retention-store.ts';
 
 interface TenantUses {
   readonly tenant: Tenant;
@@ -34,8 +34,9 @@ export class TokenUses {
 
   /** True while tokens of the tenant are deleted, or will be soon. */
   isDeleting(tenant: Tenant): boolean {
+    if (this.#tenants.size === 0) return false;
     const actsAt = this.#tenants.get(tenantKey(tenant))?.actsAt;
-    return actsAt !== undefined && isDeletionNear(actsAt, this.#time.steadyNow());
+    return actsAt !== undefined && isDeletionNear(actsAt, this.#time.latestNow());
   }
 
   /**
@@ -50,7 +51,7 @@ export class TokenUses {
     const used: string[] = [];
     for (const token of tokens) if (!uses.written.has(token)) used.push(token);
     if (used.length === 0) return false;
-    if (this.isDeleting(tenant)) return this.#store(uses, used).then(() => true);
+    if (this.isDeleting(tenant)) return this.#store(uses, used, upsertUsesInOrder).then(() => true);
     for (const token of used) if (!uses.pending.has(token)) uses.pending.add(toOwnMemory(token));
     return false;
   }
@@ -58,8 +59,12 @@ export class TokenUses {
   /** Writes what was noted, and reads which tenants have a rule; call it every few seconds. */
   async flush(): Promise<void> {
     this.#startDay();
-    for (const uses of this.#tenants.values()) await this.#write(uses);
+    const errors: unknown[] = [];
+    const keep = (error: unknown): void => void errors.push(error);
+    // The database of one tenant may be away where others are there.
+    for (const uses of this.#tenants.values()) await this.#write(uses).catch(keep);
     await this.readRules();
+    if (errors.length > 0) throw errors[0];
   }
 
   /** Reads which tenants have a rule. Until the first time no use is recorded. */
@@ -79,14 +84,18 @@ export class TokenUses {
     const { pending } = uses;
     while (pending.size > 0) {
       const tokens = firstOf(pending, LIMITS.rowsPerSweep);
-      await this.#store(uses, tokens);
+      await this.#store(uses, tokens, (...use) => [upsertUses(...use)]);
       for (const token of tokens) pending.delete(token);
     }
   }
 
-  async #store({ tenant, written }: TenantUses, tokens: readonly string[]): Promise<void> {
+  async #store(
+    { tenant, written }: TenantUses,
+    tokens: readonly string[],
+    toWrites: typeof upsertUsesInOrder,
+  ): Promise<void> {
     const day = this.#day;
-    await this.#database.commit({ account: tenant.account, writes: upsertUsesInOrder(tenant, tokens, day) });
+    await this.#database.commit({ account: tenant.account, writes: toWrites(tenant, tokens, day) });
     // Forgotten uses of this day are written again, which changes nothing.
     if (written.size > LIMITS.rememberedTokenUses) written.clear();
     if (day === this.#day) for (const token of tokens) written.add(toOwnMemory(token));

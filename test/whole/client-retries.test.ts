@@ -289,7 +289,8 @@ describe('a call of the client', { timeout: 60_000 }, () => {
       test(`with a value of ${name} that is no limit`, async () => {
         replies = [succeed];
         const least = name === 'maxRetries' ? -1 : 0;
-        const values = [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0.5, least, '5000' as never];
+        const most = name === 'maxRetries' ? [Number.POSITIVE_INFINITY] : [];
+        const values = [Number.NaN, ...most, Number.NEGATIVE_INFINITY, -0.5, least, '5000' as never];
         for (const value of values) {
           const namesOption = { name: 'TypeError', message: new RegExp(`^${name}: expected`) };
           assert.throws(() => newClient({ [name]: value }), namesOption, String(value));

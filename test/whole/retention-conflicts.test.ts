@@ -208,10 +208,16 @@ for (const kind of ['sqlite', 'postgres'] as const) {
   });
 }
 
-test('a use waits for a deletion that has begun, and sees its tokens gone', {
-  timeout: 60_000,
-  skip: whyNoPostgres(),
-}, async () => {
+/** Two nodes over one database, in which tokens of a tenant are to be deleted now. */
+async function withTwoNodes(
+  act: (node: {
+    core: OpenCore;
+    other: RuledTenant;
+    token: string;
+    client: Client;
+    now: () => number;
+  }) => Promise<void>,
+) {
   const databases = await sharedPostgres();
   const address = await databases.newDatabase();
   const vault = new RotatingVault(address);
@@ -227,19 +233,42 @@ test('a use waits for a deletion that has begun, and sees its tokens gone', {
     const started = await vault.open();
     started.time.accept(started.time.read());
     await client.connect();
-    // The deletion has checked the uses and has not committed.
-    await client.query(`create function wait_once() returns trigger language plpgsql as
-      $$ begin if new.record is null then perform pg_sleep(1); end if; return new; end $$`);
-    await client.query('create trigger wait_once before update on tokens for each row execute function wait_once()');
-    const deletion = core.retention.sweep(vault.clock.clock());
-    const sleeping = "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
-    while ((await client.query(sleeping)).rows.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
-    const inspection = new RuledTenant(started, owner.tenant).inspect(token);
-    await assert.rejects(inspection, { code: 'unknown_token' });
-    assert.equal(await deletion, 1);
+    await act({ core, other: new RuledTenant(started, owner.tenant), token, client, now: vault.clock.clock });
   } finally {
     await client.end();
     await vault.end();
     await databases.dropDatabase(address);
   }
+}
+
+/** Makes a statement of PostgreSQL take a second, and returns a function that waits until it runs. */
+async function slowDown(client: Client, when: string, condition: string): Promise<() => Promise<void>> {
+  await client.query(`create function wait_once() returns trigger language plpgsql as
+    $$ begin if ${condition} then perform pg_sleep(1); end if; return new; end $$`);
+  await client.query(`create trigger wait_once before ${when} for each row execute function wait_once()`);
+  const sleeping = "select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()";
+  return async () => {
+    while ((await client.query(sleeping)).rows.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+}
+
+describe('over PostgreSQL', { timeout: 60_000, skip: whyNoPostgres() }, () => {
+  test('a use waits for a deletion that has begun, and sees its tokens gone', () =>
+    withTwoNodes(async ({ core, other, token, client, now }) => {
+      const untilDeleting = await slowDown(client, 'update on tokens', 'new.record is null');
+      const deletion = core.retention.sweep(now());
+      await untilDeleting();
+      await assert.rejects(other.inspect(token), { code: 'unknown_token' });
+      assert.equal(await deletion, 1);
+    }));
+
+  test('a deletion waits for a use that has begun, and leaves its token', () =>
+    withTwoNodes(async ({ core, other, token, client, now }) => {
+      const untilUsed = await slowDown(client, 'insert on token_uses', 'true');
+      const use = other.inspect(token);
+      await untilUsed();
+      assert.equal(await core.retention.sweep(now()), 0);
+      await use;
+      assert.equal(await other.hasToken(token), true);
+    }));
 });

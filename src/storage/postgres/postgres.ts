@@ -66,7 +66,7 @@ export class PostgresDatabase implements Driver {
   /** The newest schema that this program knows. */
   #schema = knownSchema();
   #lastGroupFailed = false;
-  #check: Promise<boolean> | undefined;
+  #touching: Promise<void> | undefined;
   /** True from the begin of the end: no unit is added any more. */
   #isClosing = false;
   #isClosed = false;
@@ -94,26 +94,28 @@ export class PostgresDatabase implements Driver {
     return queuedUnits;
   }
 
-  /**
-   * A health check must not wait for an unresponsive database. Checks at the same time share one, because each that writes takes a
-   * writer: where writes hang, any number of them would keep the writes of requests from their turn.
-   */
+  /** A health check must not wait for an unresponsive database. */
   isAlive(): Promise<boolean> {
-    this.#check ??= this.#isResponding().finally(() => {
-      this.#check = undefined;
-    });
-    return Promise.race([this.#check, pause(ALIVE_TIMEOUT_MS, false, { ref: false })]);
+    return Promise.race([this.#isResponding(), pause(ALIVE_TIMEOUT_MS, false, { ref: false })]);
   }
 
   async #isResponding(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
-      if (this.#lastGroupFailed) await this.touch();
+      if (this.#lastGroupFailed) await this.#touchOnce();
       this.#lastGroupFailed = false;
       return true;
     } catch {
       return false;
     }
+  }
+
+  /** Checks at the same time share a write: where writes hang, many would keep those of requests from their turn. */
+  #touchOnce(): Promise<void> {
+    this.#touching ??= this.touch().finally(() => {
+      this.#touching = undefined;
+    });
+    return this.#touching;
   }
 
   useJournalKey(key: DigestKeys): Promise<void> {

@@ -62,7 +62,6 @@ export class SqliteDatabase implements Driver {
   #broken: StorageError | undefined;
   #onBroken: (error: StorageError) => void = () => undefined;
   /** True when a unit of this driver has erased something since the last scrub. */
-  #check: Promise<boolean> | undefined;
   #hasErased = false;
   #closing = false;
 
@@ -98,15 +97,8 @@ export class SqliteDatabase implements Driver {
     if (this.#broken !== undefined) listener(this.#broken);
   }
 
-  /** After a failed write the check writes too. Checks at the same time share one. */
-  isAlive(): Promise<boolean> {
-    this.#check ??= this.#isResponding().finally(() => {
-      this.#check = undefined;
-    });
-    return this.#check;
-  }
-
-  async #isResponding(): Promise<boolean> {
+  /** After a failed write the check writes too. */
+  async isAlive(): Promise<boolean> {
     try {
       await this.read('select 1 as alive');
       await this.#send({ kind: 'ping' });
