@@ -558,7 +558,10 @@ describe('a late outcome of a completed operation', () => {
       for (const outcomeName of FINDINGS) {
         // A notified authorization is inquired about until a response is about it.
         const isUnanswered = outcomeName === 'unknown' || outcomeName === 'not-found';
-        const expected = status === 'Opened' || (status === 'Authorized' && isUnanswered);
+        // So is one that was released or failed until it is answered.
+        const isOver = status !== 'Opened' && status !== 'Authorized' && status !== 'Collected';
+        const expected =
+          status === 'Opened' || (status === 'Authorized' && isUnanswered) || (isOver && outcomeName === 'unknown');
         assert.equal(
           more(ended(PAYMENT_STATES[status], { type: 'payment' }), outcomeName, NOW + 99),
           expected,
@@ -634,7 +637,8 @@ describe('a payment that was released or failed', () => {
           const resolution = { type: 'resolved-manually', outcome, by: { type: 'operator' }, reason: '' } as const;
           const resolved = apply(after, resolution);
           assertUnchanged(resolved ?? assert.fail(), after);
-          assert.deepEqual(resolved?.reconciliation, buildReconciliation({ lastProblem: 'contradiction' }));
+          const closed = { lastProblem: 'contradiction', closedIds: [FIRST] };
+          assert.deepEqual(resolved?.reconciliation, buildReconciliation(closed));
         }
       }
   });
@@ -655,15 +659,53 @@ describe('a payment that was released or failed', () => {
     assert.equal(recheck(first, OUTCOMES.captured).reconciliation.inDoubtSince, NOW);
   });
 
-  it('is rechecked for a limited time while its order may still be decided', () => {
-    for (const outcomeName of ['pending', 'unknown'] as const) {
-      const before = over('Cancelled');
+  it('is rechecked until it is answered, and for a limited time while its order may still be decided', () => {
+    const before = over('Cancelled');
+    for (const outcomeName of ['pending', 'unknown'] as const)
       assertUnchanged(recheck(before, OUTCOMES[outcomeName]), before);
-      assert.deepEqual(recheck(before, OUTCOMES[outcomeName], late - 1).reconciliation.recheckIds, [FIRST]);
-      assert.deepEqual(recheck(before, OUTCOMES[outcomeName], late).reconciliation.recheckIds, []);
-    }
+    assert.deepEqual(recheck(before, OUTCOMES.unknown, late).reconciliation.recheckIds, [FIRST]);
+    assert.deepEqual(recheck(before, OUTCOMES.pending, late - 1).reconciliation.recheckIds, [FIRST]);
+    assert.deepEqual(recheck(before, OUTCOMES.pending, late).reconciliation.recheckIds, []);
+    // It may have been released long after it was created.
+    const released = apply(before, { type: 'inquired', result: OUTCOMES.pending, latestAt: NOW - 99 }, late);
+    assert.deepEqual(released?.reconciliation.recheckIds, [FIRST]);
+    const elsewhere = { kind: 'unknown', problem: 'account-changed' } as const;
+    assert.deepEqual(recheck(before, elsewhere, late).reconciliation.recheckIds, []);
     for (const outcomeName of ['reversed', 'refused', 'not-found'] as const)
       assert.deepEqual(recheck(over('Cancelled'), OUTCOMES[outcomeName]).reconciliation, buildReconciliation());
+  });
+
+  it('is not in doubt while the records of the processor may not show the release yet', () => {
+    const before = over('Voided');
+    const inquired = (result: InquiryResult, latestAt: number) => apply(before, { type: 'inquired', result, latestAt });
+    const early = inquired(OUTCOMES.approved, NOW - 60_000);
+    assert.deepEqual([early?.reconciliation.inDoubtSince, early?.reconciliation.recheckIds], [undefined, [FIRST]]);
+    assert.equal(inquired(OUTCOMES.approved, NOW - 600_000)?.reconciliation.inDoubtSince, NOW);
+    assert.equal(inquired(OUTCOMES.captured, NOW - 60_000)?.reconciliation.inDoubtSince, NOW);
+  });
+
+  it('is not in doubt again once a person has seen to it, whatever the processor reports', () => {
+    const resolution = {
+      type: 'resolved-manually',
+      outcome: 'accepted',
+      by: { type: 'operator' },
+      reason: '',
+    } as const;
+    const closed = apply(recheck(over('Voided'), OUTCOMES.captured), resolution) ?? assert.fail();
+    const noted = apply(closed, { type: 'notified' }) ?? assert.fail();
+    assert.deepEqual(noted.reconciliation.recheckIds, [FIRST]);
+    assert.deepEqual(recheck(noted, OUTCOMES.captured).reconciliation, closed.reconciliation);
+  });
+
+  it('is resolved once where its capture and its state show the same', () => {
+    const { payment } = over('Voided');
+    const capture = withCompleted(
+      payment,
+      { type: 'capture', state: 'refused', failure: NEVER_CONFIRMED },
+      { inDoubtSince: NOW, recheckIds: [FIRST, NEXT], contradictoryIds: [NEXT, FIRST] },
+    );
+    const resolution = { type: 'resolved-manually', outcome: 'refused', by: { type: 'operator' }, reason: '' } as const;
+    assert.deepEqual(apply(capture, resolution)?.reconciliation, buildReconciliation({ closedIds: [NEXT, FIRST] }));
   });
 
   it('is not in doubt while the processor has what the payment has', () => {
@@ -1139,12 +1181,12 @@ describe('an outcome that an operator sets', () => {
       const before = contradictory([NEXT], [NEXT]);
       const after = state(before, outcome);
       assertUnchanged(after ?? assert.fail(), before);
-      assert.deepEqual(after?.reconciliation, buildReconciliation({ lastProblem }));
+      assert.deepEqual(after?.reconciliation, buildReconciliation({ lastProblem, closedIds: [NEXT] }));
     }
     const others = state(contradictory([NEXT], ['pending', NEXT]), 'refused');
     assert.deepEqual(
       others?.reconciliation,
-      buildReconciliation({ attempts: 9, lastProblem, recheckIds: ['pending'] }),
+      buildReconciliation({ attempts: 9, lastProblem, recheckIds: ['pending'], closedIds: [NEXT] }),
     );
     const another = state(contradictory([NEXT, FIRST], [FIRST, NEXT]), 'refused')?.reconciliation;
     assert.deepEqual([another?.inDoubtSince, another?.recheckIds, another?.contradictoryIds], [NOW, [FIRST], [FIRST]]);

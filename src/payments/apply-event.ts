@@ -23,6 +23,7 @@ import {
   isHeld,
   isRecheckDue,
   lacksCapture,
+  mayShowFormerState,
   NEW_RECONCILIATION,
   needsRecheck,
   resolved,
@@ -303,12 +304,17 @@ function applyInquiry(
 
 /** Applies the result of an inquiry about a completed operation, and decides whether the processor may report more. */
 function applyRecheck(snapshot: PaymentSnapshot, event: Inquired, now: number, rules: PaymentRules): PaymentSnapshot {
-  const { result } = event;
+  const { result, latestAt } = event;
   const after = applyLateResult(snapshot, event, now, rules);
   const { id } = after.operation;
-  if (isContradictory(after, result))
+  const isContradiction = isContradictory(after, result);
+  const mayBeLate = isContradiction && mayShowFormerState(after, result, now, latestAt);
+  if (isContradiction && !mayBeLate)
     return { ...after, reconciliation: withContradiction(after.reconciliation, id, now) };
-  const isOpen = lacksCapture(after, rules.capabilities) || needsRecheck(after, result, now, rules.recoveryMax);
+  const isOpen =
+    mayBeLate ||
+    lacksCapture(after, rules.capabilities) ||
+    needsRecheck(after, result, now, rules.recoveryMax, latestAt);
   const checked = isOpen ? withRecheck(after.reconciliation, id) : withoutRecheck(after.reconciliation, id);
   return withAnswer(after, withoutContradiction(checked, id));
 }
@@ -401,9 +407,18 @@ function applyManually(
 
 /** A person has seen to a contradiction at the processor. The records stay, and so do the rechecks of other operations. */
 function closeDoubt(snapshot: PaymentSnapshot): PaymentSnapshot | undefined {
-  const { operation, reconciliation } = snapshot;
-  if (!reconciliation.contradictoryIds.includes(operation.id)) return undefined;
-  return withAnswer(snapshot, withoutContradiction(withoutRecheck(reconciliation, operation.id), operation.id));
+  const { payment, operation, reconciliation } = snapshot;
+  const { recheckIds, contradictoryIds, closedIds } = reconciliation;
+  if (!contradictoryIds.includes(operation.id)) return undefined;
+  // The state of the payment shows its capture too: one cause is resolved once.
+  const ids = operation.type === 'capture' ? [operation.id, payment.id] : [operation.id];
+  const isLeft = (id: string): boolean => !(ids.includes(id) && contradictoryIds.includes(id));
+  return withAnswer(snapshot, {
+    ...reconciliation,
+    recheckIds: recheckIds.filter(isLeft),
+    contradictoryIds: contradictoryIds.filter(isLeft),
+    closedIds: [...new Set([...closedIds, ...ids])],
+  });
 }
 
 /**

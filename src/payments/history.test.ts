@@ -114,7 +114,8 @@ describe('the history of an operation', () => {
   it('has a limited number of entries', () => {
     const refused = withCompleted(PAYMENT_STATES.ProcessorError, { state: 'refused' });
     const contradiction: PaymentEvent = { type: 'inquired', result: OUTCOMES.approved };
-    const many = Array.from({ length: LIMITS.paymentHistoryEntries }, () => [contradiction, MANUALLY]).flat();
+    const answer: PaymentEvent = { type: 'inquired', result: OUTCOMES.refused };
+    const many = Array.from({ length: LIMITS.paymentHistoryEntries + 9 }, () => [contradiction, answer]).flat();
     assert.equal(historyOf(refused, ...many).length, LIMITS.paymentHistoryEntries);
   });
 

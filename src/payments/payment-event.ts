@@ -15,9 +15,14 @@ export type PaymentEvent =
   | { readonly type: 'responded'; readonly outcome: Outcome; readonly state?: InquiryResult | undefined }
   /**
    * The result of an inquiry about the operation, in progress or completed. `hasOtherCapture`: another operation has captured
-   * the payment; false only where this is known.
+   * the payment; false only where this is known. `latestAt`: when the newest operation of the payment started.
    */
-  | { readonly type: 'inquired'; readonly result: InquiryResult; readonly hasOtherCapture?: boolean }
+  | {
+      readonly type: 'inquired';
+      readonly result: InquiryResult;
+      readonly hasOtherCapture?: boolean;
+      readonly latestAt?: number;
+    }
   /**
    * An attempt without a result. `notFound` sets or resets the count of not-found inquiries; undefined leaves it
    * unchanged. `resumeAt`: a user requested the inquiry before the payment was due. It counts for nothing, because

@@ -82,6 +82,7 @@ const reconciliations: fc.Arbitrary<Reconciliation> = fc.record({
   isTakenOver: fc.boolean(),
   recheckIds: ids,
   contradictoryIds: ids,
+  closedIds: ids,
 });
 
 const standings: fc.Arbitrary<PaymentState> = fc.record({

@@ -33,6 +33,7 @@ interface PaymentRecord {
   readonly problem?: string | undefined;
   readonly rechecks?: readonly string[] | undefined;
   readonly contradictory?: readonly string[] | undefined;
+  readonly closed?: readonly string[] | undefined;
   readonly first: { readonly state: OperationState } & ProcessorDetailsRecord;
 }
 
@@ -50,7 +51,7 @@ export interface PaymentRow {
 export function formatPaymentRecord({ payment, initial, reconciliation }: PaymentRow): string {
   const { amount, authorized, collected, refunded, captureIds } = payment;
   const { inquiries, lastInquiredAt, consecutiveNotFound, isTakenOver, lastProblem } = reconciliation;
-  const { recheckIds, contradictoryIds } = reconciliation;
+  const { recheckIds, contradictoryIds, closedIds } = reconciliation;
   const record: PaymentRecord = {
     type: payment.type,
     reason: payment.reason,
@@ -69,6 +70,7 @@ export function formatPaymentRecord({ payment, initial, reconciliation }: Paymen
     problem: lastProblem,
     rechecks: recheckIds.length === 0 ? undefined : recheckIds,
     contradictory: contradictoryIds.length === 0 ? undefined : contradictoryIds,
+    closed: closedIds.length === 0 ? undefined : closedIds,
     first: { state: initial.state, ...formatDetails(initial) },
   };
   return JSON.stringify(record);
@@ -105,6 +107,7 @@ export function parsePaymentRecord(
     consecutiveNotFound: read.not_found ?? 0,
     isTakenOver: read.taken_over === true,
     recheckIds: read.rechecks ?? [],
+    closedIds: read.closed ?? [],
     contradictoryIds: read.contradictory ?? formerContradictions(read, columns, schedule),
   };
   const { state, ...details } = read.first;

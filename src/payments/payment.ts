@@ -120,6 +120,8 @@ export interface Reconciliation {
    * until the processor states otherwise, or a person resolves them: an inquiry that finds nothing does not unsay the record.
    */
   readonly contradictoryIds: readonly string[];
+  /** Operations whose contradiction a person has seen to: no later record of the processor opens it again. */
+  readonly closedIds: readonly string[];
 }
 
 /** A payment with one of its operations. */

@@ -162,6 +162,8 @@ export interface OperationRef extends OperationNames {
   /** The processor's id of it, once known. */
   readonly processorId: string | undefined;
   readonly amount: Money;
+  /** True for a first operation that our record shows as authorized, so that a merchant relies on it. */
+  readonly isAuthorized?: boolean;
 }
 
 /** The other operations of the payment with an effect, the authorization or payment first. */

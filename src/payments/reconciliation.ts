@@ -1,4 +1,4 @@
-import { HOUR, type Random } from '../kernel/clock.ts';
+import { HOUR, MINUTE, type Random } from '../kernel/clock.ts';
 import type { Operation, Payment, PaymentSnapshot, Reconciliation } from './payment.ts';
 import { type Capabilities, type InquiryResult, isRequestedVoid, type ProcessorSettings } from './processor.ts';
 import { parseDuration } from './settings.ts';
@@ -69,6 +69,7 @@ export const NEW_RECONCILIATION: Reconciliation = {
   isTakenOver: false,
   recheckIds: [],
   contradictoryIds: [],
+  closedIds: [],
 };
 
 export const withRecheck = (reconciliation: Reconciliation, operationId: string): Reconciliation => ({
@@ -159,29 +160,43 @@ export function nextDueAt({ event, before, after, now, times, random }: Due): nu
   return isHint ? now : nextRecoveryAt(payment, reconciliation, retryAt());
 }
 
-/** Time until which an unconfirmed request may still arrive at the processor. */
-const recheckUntil = (operation: Operation, recoveryMax: number): number => operation.createdAt + 2 * recoveryMax;
+/** Time until which an unconfirmed request of this time may still arrive at the processor. */
+const recheckUntil = (at: number, recoveryMax: number): number => at + 2 * recoveryMax;
+
+/** Why an inquiry at another account than that of the operation has no result: its answer would say nothing. */
+export const ACCOUNT_CHANGED = 'account-changed';
+
+/** True when the inquiry has to be repeated. That of another account never has an answer. */
+const isUnanswered = (result: InquiryResult): boolean =>
+  result.kind === 'unknown' && result.problem !== ACCOUNT_CHANGED;
+
+/** Records of a processor may show a release so much later. */
+const RELEASE_SHOWN_MS = 10 * MINUTE;
 
 type PaymentWithOperation = Pick<PaymentSnapshot, 'payment' | 'operation'>;
 
-/** Decides of a completed operation, after an inquiry about it, whether the processor may report more. */
+/**
+ * Decides of a completed operation, after an inquiry about it, whether the processor may report more. `latestAt`: when the newest
+ * operation of the payment started.
+ */
 export function needsRecheck(
   { payment, operation }: PaymentWithOperation,
   result: InquiryResult,
   now: number,
   recoveryMax: number,
+  latestAt = operation.createdAt,
 ): boolean {
   if (operation.state === 'refused') {
     // The last recheck has to be answered: an effect that appeared before it would be missed.
-    const isDue = now < recheckUntil(operation, recoveryMax) || result.kind === 'unknown';
+    const isDue = now < recheckUntil(operation.createdAt, recoveryMax) || isUnanswered(result);
     return isDue && (isRequestedVoid(operation) ? isHeld(payment) : result.kind !== 'refused');
   }
   // A notification scheduled the recheck, and the inquiry was not answered, or the records of the processor lag behind.
-  const isUnanswered = ['unknown', 'not-found'].includes(result.kind) && payment.status === 'Authorized';
+  const mayBeHeld = ['unknown', 'not-found'].includes(result.kind) && payment.status === 'Authorized';
   // Its order was pending when the payment was released, and may still be decided.
-  const mayBeDecided = ['unknown', 'pending'].includes(result.kind) && isOver(payment);
+  const isPending = result.kind === 'pending' && now < recheckUntil(latestAt, recoveryMax);
   if (operation.id === payment.id)
-    return payment.status === 'Opened' || isUnanswered || (mayBeDecided && now < recheckUntil(operation, recoveryMax));
+    return payment.status === 'Opened' || mayBeHeld || (isOver(payment) && (isPending || isUnanswered(result)));
   return operation.type === 'payment_refund' && result.kind !== 'approved';
 }
 
@@ -202,10 +217,27 @@ export function isContradicted({ payment, operation }: PaymentWithOperation, res
  * True when an operation remains contradictory after an inquiry. A record that is not found, or not decided, takes nothing
  * back of what the processor has reported before.
  */
-export const isContradictory = (after: PaymentSnapshot, result: InquiryResult): boolean =>
-  isContradicted(after, result) ||
-  (after.reconciliation.contradictoryIds.includes(after.operation.id) &&
-    ['unknown', 'not-found', 'pending'].includes(result.kind));
+export function isContradictory(after: PaymentSnapshot, result: InquiryResult): boolean {
+  const { closedIds, contradictoryIds } = after.reconciliation;
+  const { id } = after.operation;
+  if (closedIds.includes(id)) return false;
+  const isUndecided = ['unknown', 'not-found', 'pending'].includes(result.kind);
+  return isContradicted(after, result) || (contradictoryIds.includes(id) && isUndecided);
+}
+
+/** True when the record of a payment that was released just now may show it as it was before. */
+export const mayShowFormerState = (
+  { payment, operation, reconciliation }: PaymentSnapshot,
+  result: InquiryResult,
+  now: number,
+  latestAt = Number.NEGATIVE_INFINITY,
+): boolean =>
+  operation.id === payment.id &&
+  operation.state === 'accepted' &&
+  result.kind === 'approved' &&
+  result.captured === undefined &&
+  !reconciliation.contradictoryIds.includes(operation.id) &&
+  now < latestAt + RELEASE_SHOWN_MS;
 
 /**
  * True for a payment that was pending, is authorized by now, and lacks its capture where that is a call of its own. It is rechecked

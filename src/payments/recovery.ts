@@ -262,7 +262,8 @@ export class Recovery {
       problem = result.kind === 'unknown' ? result.problem : processor.lastProblem;
       // After any other change of the payment, the result may be about another operation, and the inquiry is repeated.
       const hasOtherCapture = operations.some(({ type, state }) => type === 'capture' && state === 'accepted');
-      const event: PaymentEvent = { type: 'inquired', result, hasOtherCapture };
+      const latestAt = Math.max(...operations.map(({ createdAt }) => createdAt));
+      const event: PaymentEvent = { type: 'inquired', result, hasOtherCapture, latestAt };
       const isCurrent = ({ revisions }: LoadedPayment) => revisions.payment === checked.revisions.payment;
       const after = await this.#apply(job, checked, event, isCurrent);
       await this.#captureLate(after, configured, result);

@@ -147,6 +147,7 @@ const FIRST_SUBJECT: OperationRef = {
   operationRef: FIRST,
   processorId: 'p-first',
   amount: { minor: 10_000n, currency: USD },
+  isAuthorized: true,
 };
 const HISTORY: PaymentHistory = { referenceCode: 'A-1', operations: [FIRST_SUBJECT] };
 

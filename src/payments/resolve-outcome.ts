@@ -9,7 +9,7 @@ import {
   type PaymentHistory,
   unknown,
 } from './processor.ts';
-import { isHeld } from './reconciliation.ts';
+import { ACCOUNT_CHANGED, isHeld } from './reconciliation.ts';
 import { buildHistory, type TimedProcessor, toOperationRef } from './timed-processor.ts';
 
 export interface ResolutionContext {
@@ -46,7 +46,7 @@ async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
   const found = await context.processor.inquire(history, operationRef);
   const result = await completeSale(context, history, operationRef, found);
   if (isDecisive(context, result)) return { type: 'inquired', result };
-  if (context.isOtherAccount) return ACCOUNT_CHANGED;
+  if (context.isOtherAccount) return UNANSWERED_THERE;
   const notFound = result.kind === 'not-found';
   if (isNeverReceived(context, notFound) || isOverdue(context)) return { type: 'taken-over', notFound };
   return unanswered(context, notFound);
@@ -58,7 +58,7 @@ async function inquire(context: ResolutionContext): Promise<PaymentEvent> {
  */
 async function reverse(context: ResolutionContext): Promise<PaymentEvent> {
   // Another account has nothing to reverse, and would leave the operation where it is.
-  if (context.isOtherAccount) return ACCOUNT_CHANGED;
+  if (context.isOtherAccount) return UNANSWERED_THERE;
   const { history, operationRef } = refsOf(context);
   const { operation, reconciliation } = context.snapshot;
   const reversal = await context.processor.reverse(history, operationRef);
@@ -111,7 +111,7 @@ async function resolveVoid(context: ResolutionContext): Promise<PaymentEvent> {
   }
   const notFound = state.kind === 'not-found';
   // A void that is repeated at another account is refused there, whatever the first one did.
-  if (context.isOtherAccount && (notFound || state.kind === 'unknown')) return ACCOUNT_CHANGED;
+  if (context.isOtherAccount && (notFound || state.kind === 'unknown')) return UNANSWERED_THERE;
   if (!notFound) {
     const result = await processor.repeatVoid(operation, history);
     const isKnown = result.kind !== 'not-sent' && isDecisive(context, result);
@@ -133,7 +133,7 @@ export async function recheckOutcome({
   ...context
 }: Pick<ResolutionContext, 'processor' | 'snapshot' | 'operations' | 'isOtherAccount'>): Promise<InquiryResult> {
   const result = await recheck(context);
-  return isOtherAccount && result.kind === 'not-found' ? unknown(ACCOUNT_CHANGED.problem) : result;
+  return isOtherAccount && result.kind === 'not-found' ? unknown(ACCOUNT_CHANGED) : result;
 }
 
 async function recheck({
@@ -158,7 +158,7 @@ function refsOf({ snapshot, operations }: ResolutionContext): { history: Payment
 }
 
 /** The operation stays in doubt until a member or an operator states its outcome, or the settings name its account again. */
-const ACCOUNT_CHANGED = { type: 'unanswered', problem: 'account-changed', notFound: false } as const;
+const UNANSWERED_THERE = { type: 'unanswered', problem: ACCOUNT_CHANGED, notFound: false } as const;
 
 const unanswered = ({ processor }: ResolutionContext, notFound?: boolean): PaymentEvent => ({
   type: 'unanswered',

@@ -189,6 +189,7 @@ export const toOperationRef = (payment: Payment, operation: Operation): Operatio
   type: operation.type,
   processorId: operation.details.processorId,
   amount: { minor: operation.amount, currency: payment.currency },
+  ...(operation.id === payment.id && payment.authorized > 0n && { isAuthorized: true }),
 });
 
 /** Returns the operations other than `operation` that had an effect. */

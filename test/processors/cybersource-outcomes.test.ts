@@ -104,10 +104,23 @@ describe('soft declines that the operator accepts', () => {
       });
       const call = desk.call({ settings: { 'soft-decline': 'accept' } });
       const id = approvedId(await cybersource.authorize(call, order(), card()));
-      const ref = subject('authorization', call.operationId, id);
+      const ref = { ...subject('authorization', call.operationId, id), isAuthorized: true };
       assert.equal(approvedId(await cybersource.inquire(desk.call(), history(), ref)), id);
       assert.equal(fake.ledger.totals(id).authorized, 105_000n);
       approvedId(await cybersource.capture(desk.call(), history(ref), money('10.50')));
+    });
+
+    test(`${reason}: one that we do not know as authorized is reversed, also where its id is known`, async () => {
+      fake.inject({
+        on: 'payment',
+        fault: 'verdict',
+        verdict: { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true },
+      });
+      const call = desk.call({ settings: { 'soft-decline': 'accept' } });
+      const id = approvedId(await cybersource.authorize(call, order(), card()));
+      const ref = subject('authorization', call.operationId, id);
+      assert.equal((await cybersource.inquire(desk.call(), history(), ref)).kind, 'refused');
+      assert.equal(fake.ledger.totals(id).authorized, 0n);
     });
   }
 });

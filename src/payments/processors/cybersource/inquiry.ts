@@ -109,9 +109,8 @@ export class Inquiry {
     const wasReversed = found.isReversed || isReversed(transaction) || isReversedBy(related);
     // A void among refunds may belong to one of them.
     if (wasReversed === undefined) return unknown('unclear');
-    // An authorization whose id we have was accepted: a later setting does not release what a merchant relies on.
-    const isAccepted = subject.processorId !== undefined && !wasReversed;
-    const policy = isAccepted || call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
+    // A later setting does not release what a merchant relies on.
+    const policy = subject.isAuthorized || call.settings['soft-decline'] === 'accept' ? 'accept' : 'reverse';
     const mapped = mapPayment(transaction, policy);
     return wasReversed
       ? toReversedResult(mapped, transaction)

@@ -29,6 +29,8 @@ export function UnknownOutcomeNotice({ payment, unknown }: NoticeProps) {
   const now = useNow(REFRESH_MS);
   const problemText = useProblemText();
   const { operation, since, inquiries, problem, next_inquiry_at } = unknown;
+  const isContradiction = problem === 'contradiction';
+  const isYoung = !isContradiction && now - Date.parse(since) < RECENT_MS;
   return (
     <Alert
       color="yellow"
@@ -37,8 +39,8 @@ export function UnknownOutcomeNotice({ payment, unknown }: NoticeProps) {
       title={t(`unknownOutcome.title.${operation}`)}
     >
       <Text size="sm" component="div">
-        {t('unknownOutcome.text')}{' '}
-        {now - Date.parse(since) < RECENT_MS ? (
+        {t(isContradiction ? 'unknownOutcome.contradiction' : 'unknownOutcome.text')}{' '}
+        {isYoung ? (
           t('unknownOutcome.young')
         ) : (
           <>
@@ -52,7 +54,7 @@ export function UnknownOutcomeNotice({ payment, unknown }: NoticeProps) {
             {t('unknownOutcome.next')}: <Time value={next_inquiry_at} />.{' '}
           </>
         )}
-        {t('unknownOutcome.meanwhile')}
+        {!isContradiction && t('unknownOutcome.meanwhile')}
       </Text>
       <Text size="sm" fw={600} mt={6}>
         {t(`unknownOutcome.warning.${operation}`)}

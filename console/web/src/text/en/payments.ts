@@ -171,6 +171,8 @@ export const payments = {
       expiry: 'Outcome of the expiry unknown',
     },
     text: 'The processor has not reported the outcome. cardvault keeps checking.',
+    contradiction:
+      'The record of the processor contradicts that of cardvault: see to it at the processor, then resolve it here, which ends the question and changes nothing else. Other operations on this payment remain possible.',
     young: 'This usually takes less than a minute.',
     since: 'Unknown since',
     inquiries_one: '{{count}} inquiry so far.',

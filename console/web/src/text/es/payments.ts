@@ -172,6 +172,8 @@ export const payments: typeof english = {
       expiry: 'Resultado del vencimiento desconocido',
     },
     text: 'El procesador no informó el resultado. cardvault sigue consultando.',
+    contradiction:
+      'El registro del procesador contradice el de cardvault: corríjalo en el procesador y luego resuélvalo aquí, lo que cierra la cuestión y no cambia nada más. Las demás operaciones sobre este pago siguen siendo posibles.',
     young: 'Suele tardar menos de un minuto.',
     since: 'Desconocido desde',
     inquiries_one: '{{count}} consulta hasta ahora.',
