@@ -79,6 +79,15 @@ describe('a sale that was only authorized, and whose response was lost', () => {
 });
 
 describe('soft declines that the operator accepts', () => {
+  /** An authorization of before the setting became `reverse`. */
+  const accepted = async (reason: string) => {
+    const verdict = { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true };
+    fake.inject({ on: 'payment', fault: 'verdict', verdict });
+    const call = desk.call({ settings: { 'soft-decline': 'accept' } });
+    const id = approvedId(await cybersource.authorize(call, order(), card()));
+    return { id, ref: subject('authorization', call.operationId, id) };
+  };
+
   for (const reason of ['AVS_FAILED', 'CV_FAILED']) {
     test(`${reason}: authorized, and a sale is not captured`, async () => {
       const verdict = { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true };
@@ -97,28 +106,15 @@ describe('soft declines that the operator accepts', () => {
     });
 
     test(`${reason}: a later setting releases no authorization that was accepted`, async () => {
-      fake.inject({
-        on: 'payment',
-        fault: 'verdict',
-        verdict: { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true },
-      });
-      const call = desk.call({ settings: { 'soft-decline': 'accept' } });
-      const id = approvedId(await cybersource.authorize(call, order(), card()));
-      const ref = { ...subject('authorization', call.operationId, id), isAuthorized: true };
+      const { id, ref: known } = await accepted(reason);
+      const ref = { ...known, isAuthorized: true };
       assert.equal(approvedId(await cybersource.inquire(desk.call(), history(), ref)), id);
       assert.equal(fake.ledger.totals(id).authorized, 105_000n);
       approvedId(await cybersource.capture(desk.call(), history(ref), money('10.50')));
     });
 
     test(`${reason}: one that we do not know as authorized is reversed, also where its id is known`, async () => {
-      fake.inject({
-        on: 'payment',
-        fault: 'verdict',
-        verdict: { status: 'AUTHORIZED_PENDING_REVIEW', reason, holds: true },
-      });
-      const call = desk.call({ settings: { 'soft-decline': 'accept' } });
-      const id = approvedId(await cybersource.authorize(call, order(), card()));
-      const ref = subject('authorization', call.operationId, id);
+      const { id, ref } = await accepted(reason);
       assert.equal((await cybersource.inquire(desk.call(), history(), ref)).kind, 'refused');
       assert.equal(fake.ledger.totals(id).authorized, 0n);
     });
